@@ -74,27 +74,24 @@ def _with_such_a_line(
     for start in range(0, len(keys), _AT_ONCE):
         raise_if_cancelled()
         for stored in reading.catalogue.chunks(keys[start : start + _AT_ONCE].tolist()):
-            if any(_holds_all(parts, line, analyzer) for line in stored.text.splitlines()):
-                yield stored.key
-
-
-def _holds_all(parts: Sequence[Condition], line: str, analyzer: Analyzer) -> bool:
-    placed = set(analyzer.chunk_terms(Fields(), (), line)) if line.strip() else set()
-    return bool(placed) and all(_holds(part, placed) for part in parts)
+            for line in stored.text.splitlines():
+                placed = set(analyzer.chunk_terms(Fields(), (), line)) if line.strip() else set()
+                if placed and all(_holds(part, placed) for part in parts):
+                    yield stored.key
+                    break
 
 
 def _holds(condition: Condition, placed: set[tuple[str, int]]) -> bool:
+    """Tell whether a condition holds of a line with these terms at these places."""
     if condition.kind == "all":
         met = all(_holds(part, placed) for part in condition.parts)
     elif condition.kind == "any":
         met = any(_holds(part, placed) for part in condition.parts)
     else:
-        met = _has_phrase(condition.values, placed)
+        phrase = condition.values
+        starts = [place for term, place in placed if term == phrase[0]]
+        met = any(
+            all((term, start + step) in placed for step, term in enumerate(phrase))
+            for start in starts
+        )
     return met != condition.negated
-
-
-def _has_phrase(terms: Sequence[str], placed: set[tuple[str, int]]) -> bool:
-    starts = [place for term, place in placed if term == terms[0]]
-    return any(
-        all((term, start + step) in placed for step, term in enumerate(terms)) for start in starts
-    )

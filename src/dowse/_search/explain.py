@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._model import StoredChunk, StrategyRank, Trace
+from dowse._model import StrategyRank, Trace
 from dowse._search.stages.retrieval import own_rankers
 from dowse._search.stages.strategies import Strategy
-from dowse._search.state import Candidate, SearchState
+from dowse._search.state import SearchState
 
 
 class ChunkOutcome(Struct, frozen=True):
@@ -21,9 +23,7 @@ class ChunkOutcome(Struct, frozen=True):
     rank: int | None  # its place among the results, from 1; None when it is not there
     score: float | None  # the last it had; None when no strategy handed it over
     trace: Trace
-    standing: tuple[
-        StrategyRank, ...
-    ]  # where each strategy ranks it among all chunks; none when nowhere
+    standing: tuple[StrategyRank, ...]  # where each strategy ranks it among all chunks
 
 
 class Explanation(Struct, frozen=True):
@@ -50,68 +50,65 @@ def explain(search: SearchState, document_id: str) -> Explanation:
     """Explain what happened to a document in a search that has been run."""
     keys = search.reader.catalogue.keys_of([document_id]).tolist()
     stored = search.stored(keys)
-    standing = _standing(search, set(keys))
+    able = _able(search)
+    standing = _standing(search, able, set(keys))
     shown = {one.stored.key: place for place, one in enumerate(search.candidates, start=1)}
     known = {one.stored.key: one for one in [*search.dropped, *search.candidates]}
-    outcomes = [
-        _outcome(stored[key], known.get(key), shown.get(key), standing[key]) for key in keys
-    ]
+    outcomes = []
+    for key in keys:
+        chunk, candidate = stored[key].chunk, known.get(key)
+        outcome = ChunkOutcome(
+            chunk.id,
+            chunk.header_path,
+            chunk.first_line,
+            chunk.last_line,
+            shown.get(key),
+            candidate.score if candidate else None,
+            candidate.trace if candidate else Trace((), ()),
+            standing[key],
+        )
+        outcomes.append(outcome)
     entry = search.reader.catalogue.document(document_id)
-    options = search.settings.search
     explained = Explanation(
         query=search.request.query,
         document=document_id,
         title=entry.entry.fields.title if entry else document_id,
         top_k=search.limit,
-        top_n=options.top_n,
-        failed=_failed(search, set(keys)),
+        top_n=search.settings.search.top_n,
+        failed=tuple(
+            condition.written
+            for condition in search.conditions
+            if not set(keys) & set(search.meeting([condition]).tolist())
+        ),
         chunks=tuple(sorted(outcomes, key=_how_far)),
-        strategies=tuple(one.name for one in _able(search)),
+        strategies=tuple(one.name for one in able),
         notices=tuple(search.notices),
     )
     return replace(explained, why=why(explained))
 
 
 def _able(search: SearchState) -> tuple[Strategy, ...]:
-    """Return the strategies that can rank a chunk on their own."""
+    """Choose the strategies that can rank a chunk on their own."""
     rankers = own_rankers(search) if search.has_words else ()
     return tuple(one for one in rankers if search.vector is not None or one.uses != "vectors")
 
 
-def _standing(search: SearchState, keys: set[int]) -> dict[int, tuple[StrategyRank, ...]]:
+def _standing(
+    search: SearchState, strategies: Sequence[Strategy], keys: set[int]
+) -> dict[int, tuple[StrategyRank, ...]]:
+    """Find the rank of chunks among all, not only among those that fulfil the conditions."""
     places: dict[int, list[StrategyRank]] = {key: [] for key in keys}
-    for strategy in _able(search):
-        # All chunks are ranked, not only those that fulfil the conditions.
-        ranking = strategy.rank(
-            search.without_conditions(), max(1, search.reader.keyword.size), None
-        )
+    for strategy in strategies:
+        count = max(1, search.reader.keyword.size)
+        ranking = strategy.rank(search.without_conditions(), count, None)
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:
                 places[key].append(StrategyRank(strategy.name, rank, score))
     return {key: tuple(found) for key, found in places.items()}
 
 
-def _outcome(
-    stored: StoredChunk,
-    candidate: Candidate | None,
-    rank: int | None,
-    standing: tuple[StrategyRank, ...],
-) -> ChunkOutcome:
-    chunk = stored.chunk
-    return ChunkOutcome(
-        chunk.id,
-        chunk.header_path,
-        chunk.first_line,
-        chunk.last_line,
-        rank,
-        candidate.score if candidate else None,
-        candidate.trace if candidate else Trace((), ()),
-        standing,
-    )
-
-
 def _how_far(outcome: ChunkOutcome) -> tuple[int, float, int, int]:
-    """Results first, then what was dropped, best first, then what was nearest to being found."""
+    """Order results first, then what was dropped, then what was nearest to being found."""
     if outcome.rank is not None:
         return 0, outcome.rank, 0, outcome.first_line
     best = min((place.rank for place in outcome.standing), default=10**9)
@@ -120,42 +117,30 @@ def _how_far(outcome: ChunkOutcome) -> tuple[int, float, int, int]:
     return 2, best, 0, outcome.first_line
 
 
-def _failed(search: SearchState, keys: set[int]) -> tuple[str, ...]:
-    return tuple(
-        condition.written
-        for condition in search.conditions
-        if not keys & set(search.meeting([condition]).tolist())
-    )
-
-
-# ── Why a document is where it is in the results, or not there, in a sentence ───
+# ── Why a document is where it is in the results, or not there, in a sentence ──────────────────
 
 
 def why(explanation: Explanation) -> str:
     """Say the reason that came first."""
-    best = explanation.best
+    best, failed = explanation.best, explanation.failed
     if best is None:
         return "It has no text that could be found."
     if best.rank is not None:
         return f"It is result {best.rank}."
-    if explanation.failed:
-        return _kept_out(explanation.failed)
+    if len(failed) == 1:
+        return f"The condition {failed[0]} keeps it out."
+    if failed:
+        return f"The conditions {', '.join(failed[:-1])} and {failed[-1]} keep it out."
     if best.trace.steps and best.trace.steps[-1].dropped:
         return _dropped(best, explanation.top_n)
     return _unplaced(explanation)
 
 
 def lines_of(outcome: ChunkOutcome) -> str:
-    """Return the rank of a chunk, for people."""
+    """Write the lines of a chunk, for people."""
     if outcome.first_line == outcome.last_line:
         return f"line {outcome.first_line}"
     return f"lines {outcome.first_line}–{outcome.last_line}"
-
-
-def _kept_out(failed: tuple[str, ...]) -> str:
-    if len(failed) == 1:
-        return f"The condition {failed[0]} keeps it out."
-    return f"The conditions {', '.join(failed[:-1])} and {failed[-1]} keep it out."
 
 
 def _dropped(best: ChunkOutcome, top_n: int) -> str:
@@ -168,7 +153,10 @@ def _dropped(best: ChunkOutcome, top_n: int) -> str:
 
 
 def _unplaced(explanation: Explanation) -> str:
-    best = _best_places(explanation)
+    best: dict[str, StrategyRank] = {}  # by strategy, of the chunk that it likes best
+    for place in (place for outcome in explanation.chunks for place in outcome.standing):
+        if place.strategy not in best or place.rank < best[place.strategy].rank:
+            best[place.strategy] = place
     within = [place for place in best.values() if place.rank <= explanation.top_k]
     if within:  # it would have been handed over, had it been allowed to
         return f"{_ranks(within[0])}, but no chunk of it fulfils all conditions at once."
@@ -180,20 +168,7 @@ def _unplaced(explanation: Explanation) -> str:
     return f"{said}: {', '.join(reasons)}." if reasons else f"{said}."
 
 
-def _best_places(explanation: Explanation) -> dict[str, StrategyRank]:
-    """Find where each strategy ranks the chunk of the document that it likes best."""
-    best: dict[str, StrategyRank] = {}
-    for outcome in explanation.chunks:
-        for place in outcome.standing:
-            if place.strategy not in best or place.rank < best[place.strategy].rank:
-                best[place.strategy] = place
-    return best
-
-
 def _ranks(place: StrategyRank) -> str:
-    return f"{place.strategy} ranks it {_ordinal(place.rank)} ({place.score:.2f})"
-
-
-def _ordinal(number: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{'th' if number % 100 in {11, 12, 13} else ending}"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(place.rank % 10, "th")
+    ending = "th" if place.rank % 100 in {11, 12, 13} else ending
+    return f"{place.strategy} ranks it {place.rank:,}{ending} ({place.score:.2f})"

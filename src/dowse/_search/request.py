@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -35,9 +35,7 @@ class Filters(Struct, frozen=True):
         Raise `UsageError` for what is no date, for dates between which nothing can be, and for a
         `where` that names no field.
         """
-        return tuple(self._conditions(time.time() if now is None else now))
-
-    def _conditions(self, now: float) -> Iterator[Condition]:
+        now = time.time() if now is None else now
         any_of: tuple[tuple[str, ConditionKind, tuple[str, ...]], ...] = (
             ("category", "category", self.category),
             ("author", "author", self.author),
@@ -46,14 +44,12 @@ class Filters(Struct, frozen=True):
             ("language", "language", self.language),
             *(("tag", "tag", (tag.removeprefix("#"),)) for tag in self.tag),
         )
-        for name, kind, values in any_of:
-            if values:
-                written = " ".join(f"--{name} {value}" for value in values)
-                yield Condition(kind, values, written=written)
-        yield from (where_condition(text, now) for text in self.where)
-        yield from self._dates(now)
-
-    def _dates(self, now: float) -> Iterator[Condition]:
+        found = [
+            Condition(kind, values, written=" ".join(f"--{name} {value}" for value in values))
+            for name, kind, values in any_of
+            if values
+        ]
+        found += [where_condition(text, now) for text in self.where]
         after = moment_said(self.after, now) if self.after else None
         before = moment_said(self.before, now) if self.before else None
         if after is not None and before is not None and after >= before:
@@ -62,9 +58,10 @@ class Filters(Struct, frozen=True):
                 "Swap the dates, or leave one out.",
             )
         if after is not None:
-            yield Condition("after", bound=after, written=f"--after {self.after}")
+            found.append(Condition("after", bound=after, written=f"--after {self.after}"))
         if before is not None:
-            yield Condition("before", bound=before, written=f"--before {self.before}")
+            found.append(Condition("before", bound=before, written=f"--before {self.before}"))
+        return tuple(found)
 
 
 def moment_said(text: str, now: float) -> float:

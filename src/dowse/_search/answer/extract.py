@@ -48,33 +48,22 @@ class Paragraph(Struct, frozen=True):
 def paragraphs(text: str) -> list[Paragraph]:
     """Read the paragraphs of a text, as `sentences` does."""
     found: list[Paragraph] = []
-    previous: Piece | None = None
+    leads_in = False
     for piece, headings in under_headings(pieces(text)):
         if piece.kind in {"prose", "row"}:
-            read = _read_sentences(piece.labelled or piece.markup)
+            markup = _REFERENCE.sub("", strip_marks(without_images(piece.labelled or piece.markup)))
+            parts = (" ".join(reveal(part).split()) for part in split_sentences(markup))
+            read = list(filter(None, parts))
             found.append(Paragraph(headings, read, piece.markup if piece.labelled else ""))
-        elif piece.kind == "code" and _leads_to(previous) and (command := _command(piece)):
+        elif piece.kind == "code" and leads_in and (command := _command(piece)):
             last = found[-1].sentences
             last[-1:] = [f"{line} {command}" for line in last[-1:]]
-        previous = piece
+        leads_in = piece.kind == "prose" and piece.markup.rstrip().endswith((":", "："))
     return found
 
 
-def _read_sentences(markup: str) -> list[str]:
-    """Cut a paragraph into sentences, without the marks in it."""
-    stripped = _REFERENCE.sub("", strip_marks(without_images(markup)))
-    read = (" ".join(reveal(part).split()) for part in split_sentences(stripped))
-    return list(filter(None, read))
-
-
-def _leads_to(piece: Piece | None) -> bool:
-    return (
-        piece is not None and piece.kind == "prose" and piece.markup.rstrip().endswith((":", "："))
-    )
-
-
 def _command(code: Piece) -> str:
-    """Return the code on one line, if that is all there is of it."""
+    """Take the code on one line, if that is all there is of it."""
     lines = [line.strip() for line in code.markup.split("\n") if line.strip()]
     whole = _PROMPT.sub("", lines[0]) if len(lines) == 1 else ""
     return whole if len(whole) <= _LONGEST_COMMAND else ""
@@ -145,11 +134,8 @@ class AnswerOptions(Options, frozen=True):
         super().__post_init__()
         check_key_variable("answer.api_key_env", self.api_key_env)
         if self.endpoint_url:
-            self._check_endpoint()
-
-    def _check_endpoint(self) -> None:
-        check_web_address("answer.endpoint_url", self.endpoint_url)
-        if not self.endpoint_model:
+            check_web_address("answer.endpoint_url", self.endpoint_url)
+        if self.endpoint_url and not self.endpoint_model:
             raise BadSettings(
                 "answer.endpoint_url needs answer.endpoint_model.",
                 "Set that first with: dowse config set answer.endpoint_model NAME",
@@ -248,13 +234,21 @@ def extract_answer(
     `rarity` of the terms in the index, that in the passages counts.
     """
     candidates = _touching(passages, Wanted(terms), terms_of)
-    coverage = _coverages(candidates, rarity or _rarity(candidates))
-    by_words = _scores_by_words(candidates, coverage)
+    rarity = rarity or _rarity(candidates)
+    total = sum(rarity.values()) or 1.0
+    coverage = [  # the share of the query in each, 0 to 1; rare terms are the larger part
+        (_sum(rarity, one.met) + _HEADING * _sum(rarity, one.above)) / total for one in candidates
+    ]
+    by_words = [
+        one.finished * ((1 - _RESULT) * coverage[one.place] + _RESULT * one.share)
+        for one in candidates
+    ]
     if similarity is None or not options.candidates:
         scored = [(by_words[one.place], one) for one in candidates if one.met or one.above]
     else:
-        chosen = _promising(candidates, by_words, options.candidates)
-        scored = _scored_by_meaning(chosen, coverage, similarity)
+        promise = [by_words[one.place] + one.read.near for one in candidates]
+        order = sorted(candidates, key=lambda one: (-promise[one.place], one.place))
+        scored = _scored_by_meaning(order[: options.candidates], coverage, similarity)
     # Of two that are as good, the shorter begins with what was asked for.
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
     picked = sorted(_pick(scored, options), key=lambda one: one.place)
@@ -312,21 +306,6 @@ def _essence(text: str) -> str:
 # ── Scores ───────────────────────────────────────────────────────────────────
 
 
-def _scores_by_words(candidates: Sequence[_Candidate], coverage: Sequence[float]) -> list[float]:
-    return [
-        one.finished * ((1 - _RESULT) * coverage[one.place] + _RESULT * one.share)
-        for one in candidates
-    ]
-
-
-def _promising(
-    candidates: Sequence[_Candidate], by_words: Sequence[float], most: int
-) -> list[_Candidate]:
-    """Choose the candidates that promise most by their words and their passage."""
-    promise = [by_words[one.place] + one.read.near for one in candidates]
-    return sorted(candidates, key=lambda one: (-promise[one.place], one.place))[:most]
-
-
 def _scored_by_meaning(
     chosen: Sequence[_Candidate], coverage: Sequence[float], similarity: Similarity
 ) -> list[tuple[float, _Candidate]]:
@@ -341,14 +320,6 @@ def _scored_by_meaning(
         (score(one, near), one)
         for one, near in zip(chosen, (max(0.0, float(cosine)) for cosine in cosines), strict=True)
         if one.met or one.above or near >= _RELATED
-    ]
-
-
-def _coverages(candidates: Sequence[_Candidate], rarity: Rarity) -> list[float]:
-    """Compute the share of the query in each sentence, 0 to 1; rare terms are the larger part."""
-    total = sum(rarity.values()) or 1.0
-    return [
-        (_sum(rarity, one.met) + _HEADING * _sum(rarity, one.above)) / total for one in candidates
     ]
 
 

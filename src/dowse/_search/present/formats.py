@@ -43,14 +43,10 @@ def _blocks(response: Response) -> Iterator[str]:
     # A budget may have left no room for what was found.
     if not response.hits and not response.counts.get("top_n"):
         yield "Nothing was found."
-        yield from _why_nothing(response)
-
-
-def _why_nothing(response: Response) -> Iterator[str]:
-    yield from _removed(response)
-    if response.nearest:
-        yield "The nearest results below the threshold:"
-        yield from _hits(response.nearest)
+        yield from _removed(response)
+        if response.nearest:
+            yield "The nearest results below the threshold:"
+            yield from _hits(response.nearest)
 
 
 def _removed(response: Response) -> Iterator[str]:
@@ -63,7 +59,8 @@ def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
     for rank, hit in enumerate(hits, offset + 1):
         title = _inline(hit.title or hit.document)
         yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
-        yield _fenced(hit.text)
+        ticks = "`" * _more_than_any(hit.text, 3)
+        yield f"{ticks}markdown\n{hit.text.strip(chr(10))}\n{ticks}"
 
 
 def _particulars(hit: Hit) -> Iterator[str]:
@@ -90,11 +87,6 @@ def _code(text: str) -> str:
     return f"{ticks}{gap}{flat}{gap}{ticks}"
 
 
-def _fenced(text: str) -> str:
-    ticks = "`" * _more_than_any(text, 3)
-    return f"{ticks}markdown\n{text.strip(chr(10))}\n{ticks}"
-
-
 def _more_than_any(text: str, least: int) -> int:
     runs = (len(run) for run in _BACKTICKS.findall(text))
     return max(least, 1 + max(runs, default=0))
@@ -111,10 +103,6 @@ def grep_line(hit: Hit, path: str) -> str:
     words = {word.casefold() for word in _MARKED.findall(hit.snippet)}
     lines = hit.text.split("\n")
     text = lines[min(max(0, hit.line - hit.first_line), len(lines) - 1)]
-    return f"{path}:{hit.line}:{_column(text, words)}:{text.rstrip()}"
-
-
-def _column(line: str, words: set[str]) -> int:
-    """Find where the first of the words begins, from 1."""
-    folded = line.casefold()
-    return 1 + min((folded.find(word) for word in words if word in folded), default=0)
+    folded = text.casefold()
+    column = 1 + min((folded.find(word) for word in words if word in folded), default=0)
+    return f"{path}:{hit.line}:{column}:{text.rstrip()}"

@@ -57,19 +57,15 @@ def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     if len(query.prefixes) > _MOST_LOOKUPS:
         notices.append(f"Only the first {_MOST_LOOKUPS} words with a star were completed.")
     for prefix, completions in found.items():
-        whole = _without_unheld(query, prefix, reading, analyzer) if completions else query
-        own = [term for term in analyzer.query_terms(prefix) if term in whole.terms]
-        query = _with_words(whole, completions, analyzer, own)
+        own = analyzer.query_terms(prefix)
+        if completions:
+            # The prefix itself is left out where no document has it as a word: nothing is missing.
+            held = reading.keyword.frequencies("body", own)
+            kept = tuple(term for term in query.terms if term not in own or held.get(term))
+            query = replace(query, terms=kept)
+        own = [term for term in own if term in query.terms]
+        query = _with_words(query, completions, analyzer, own)
     return _with_notices(replace(query, prefixes=()), notices)
-
-
-def _without_unheld(query: Query, prefix: str, reading: IndexReader, analyzer: Analyzer) -> Query:
-    """Leave the prefix itself out where it is no word of the documents: nothing is missing."""
-    own = analyzer.query_terms(prefix)
-    held = reading.keyword.frequencies("body", own)
-    return replace(
-        query, terms=tuple(term for term in query.terms if term not in own or held.get(term))
-    )
 
 
 # ── Unknown words ────────────────────────────────────────────────────────────
@@ -121,7 +117,13 @@ def _instead(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
     many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
     is_long = len(looked_up) >= _LEAST_BEGINNING
     beginnings = reading.vocabulary.beginning(looked_up, many) if is_long else []
-    return beginnings or _misspelt(looked_up, all_lost, reading)
+    # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
+    # none. The first letter of a word is seldom the wrong one.
+    if beginnings or (not all_lost and len(looked_up) < _LEAST_MISSPELT):
+        return beginnings
+    spellings = reading.vocabulary.spelled_like(looked_up, _SPELLINGS)
+    likely = [spelling for spelling in spellings if spelling.startswith(looked_up[0])]
+    return likely or (spellings if all_lost else [])
 
 
 def _frequent(words: list[str], reading: IndexReader, analyzer: Analyzer) -> list[str]:
@@ -132,16 +134,6 @@ def _frequent(words: list[str], reading: IndexReader, analyzer: Analyzer) -> lis
     held = reading.keyword.frequencies("body", [term for term in terms.values() if term])
     least = max(1, reading.keyword.size // _PASSAGES_PER_HOLDER)
     return [word for word in words if held.get(terms[word], 0) >= least]
-
-
-def _misspelt(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
-    # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
-    # none. The first letter of a word is seldom the wrong one.
-    if not all_lost and len(word) < _LEAST_MISSPELT:
-        return []
-    spellings = reading.vocabulary.spelled_like(word, _SPELLINGS)
-    likely = [spelling for spelling in spellings if spelling.startswith(word[0])]
-    return likely or (spellings if all_lost else [])
 
 
 def _widen(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
@@ -167,14 +159,10 @@ def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
         if piece.kind == "word" and not piece.negated:
             for run in _BREAKS.split(piece.text):
                 if _PLAIN_WORD.fullmatch(run.strip(_EDGES)):
-                    yield from _single_terms(_LETTERS.findall(run), analyzer)
-
-
-def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
-    for word in words:
-        terms = analyzer.query_terms(fold_word(word))
-        if len(terms) == 1:
-            yield _Word(word, terms[0])
+                    for word in _LETTERS.findall(run):
+                        terms = analyzer.query_terms(fold_word(word))
+                        if len(terms) == 1:
+                            yield _Word(word, terms[0])
 
 
 # ── Phrases ──────────────────────────────────────────────────────────────────
@@ -183,10 +171,10 @@ def _single_terms(words: list[str], analyzer: Analyzer) -> Iterator[_Word]:
 def _without_lost_phrases(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
     lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
-    notices = [
-        f"Nothing holds {_called(condition)}; its words were searched for instead."
-        for condition in lost
-    ]
+    notices = []
+    for one in lost:
+        called = f"the phrase {_quoted(one)}" if _is_quoted(one) else one.written
+        notices.append(f"Nothing holds {called}; its words were searched for instead.")
     left = [condition for condition in wanted if condition not in lost]
     if len(left) > 1 and not len(meeting(left, reading, analyzer)):
         lost = wanted
@@ -196,15 +184,12 @@ def _without_lost_phrases(query: Query, reading: IndexReader, analyzer: Analyzer
     return _with_notices(replace(query, conditions=kept), notices) if lost else query
 
 
-def _called(condition: Condition) -> str:
-    is_quoted = condition.kind == "phrase" and condition.written[:1] in _QUOTES
-    return f"the phrase {_quoted(condition)}" if is_quoted else condition.written
+def _is_quoted(condition: Condition) -> bool:
+    return condition.kind == "phrase" and condition.written[:1] in _QUOTES
 
 
 def _quoted(condition: Condition) -> str:
-    if condition.kind == "phrase" and condition.written[:1] in _QUOTES:
-        return f'"{condition.written[1:-1]}"'
-    return condition.written
+    return f'"{condition.written[1:-1]}"' if _is_quoted(condition) else condition.written
 
 
 def _is_wanted_phrase(condition: Condition) -> bool:

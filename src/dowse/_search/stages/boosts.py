@@ -84,10 +84,5 @@ def recency_multiplier(age_days: float, bias: float) -> float:
     A bias of 0.5 gives 1.2 up to 7 days and 1.1 up to 30; 0 turns it off, 1 doubles the boost.
     A date in the future counts as new.
     """
-    return 1.0 + _boost(age_days) * (bias / _USUAL_BIAS)
-
-
-def _boost(age_days: float) -> float:
-    if age_days <= _WEEK:
-        return _WEEK_BOOST
-    return _MONTH_BOOST if age_days <= _MONTH else 0.0
+    boost = _WEEK_BOOST if age_days <= _WEEK else _MONTH_BOOST if age_days <= _MONTH else 0.0
+    return 1.0 + boost * (bias / _USUAL_BIAS)

@@ -87,10 +87,7 @@ def classify(text: str) -> QueryType:
     """Classify a query as the user wrote it; the first kind that fits wins."""
     searched = [piece for piece in lex(text) if piece.kind != "field" and not piece.negated]
     words = " ".join(piece.text for piece in searched)
-    if any(piece.kind in ("phrase", "code") for piece in searched) or _names_a_thing(words):
+    quoted = any(piece.kind in ("phrase", "code") for piece in searched)
+    if quoted or any(shape.search(words) for shape in (*_SHAPES_OF_CODE, _VERSION)):
         return "factual"
     return "navigational" if _PLACE.search(words) else "exploratory"
-
-
-def _names_a_thing(words: str) -> bool:
-    return any(shape.search(words) for shape in (*_SHAPES_OF_CODE, _VERSION))

@@ -45,14 +45,10 @@ def _names(search: SearchState) -> dict[ChunkKey, Name]:
     named = search.reader.catalogue.named(search.query.text, _MOST + 1)
     if len(named) > _MOST:
         named = [(key, name) for key, name in named if name.kind != "heading"]
-    allowed = _allowed(search, {key for key, _ in named})
+    allowed = {key for key, _ in named}
+    if allowed and search.among is not None:
+        allowed = set(within(np.array(sorted(allowed), np.int64), search.among).tolist())
     return {key: name for key, name in reversed(named) if key in allowed}
-
-
-def _allowed(search: SearchState, keys: set[ChunkKey]) -> set[ChunkKey]:
-    if search.among is None or not keys:
-        return keys
-    return set(within(np.array(sorted(keys), np.int64), search.among).tolist())
 
 
 def put_named_first(search: SearchState) -> None:
