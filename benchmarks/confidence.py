@@ -34,8 +34,7 @@ from dowse._model.ports import IndexReader
 from dowse._project.engine import Engine
 from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.compare import SEED
-from dowse._project.evaluation.records import Collection, JudgedQuery
+from dowse._project.evaluation.measures import SEED, Collection, JudgedQuery
 from dowse._project.workspace import Workspace
 from dowse._search.confidence.label import label_of
 from dowse._search.confidence.model import ALONE

@@ -25,9 +25,7 @@ from msgspec.structs import replace
 
 from dowse._project.evaluation.bench import Bench, evaluation_folder, open_bench
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.compare import compare
-from dowse._project.evaluation.measures import measure_queries
-from dowse._project.evaluation.records import Collection, Ranked, Run
+from dowse._project.evaluation.measures import Collection, Ranked, Run, compare, measure_queries
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._search.stages.strategies import StrategyWeights

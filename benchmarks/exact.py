@@ -23,7 +23,7 @@ from dowse._index.markdown.document import parse
 from dowse._model import Document
 from dowse._project.evaluation.bench import Bench, open_bench
 from dowse._project.evaluation.collections import read_collection
-from dowse._project.evaluation.compare import compare
+from dowse._project.evaluation.measures import compare
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._text.fold import fold_name

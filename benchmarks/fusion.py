@@ -22,8 +22,7 @@ import numpy as np
 from dowse._config.schema import change_search
 from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.compare import compare
-from dowse._project.evaluation.measures import measure
+from dowse._project.evaluation.measures import compare, measure
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 

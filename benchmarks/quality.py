@@ -18,9 +18,7 @@ from typing import Any
 
 from dowse._project.evaluation.bench import Bench, open_bench
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.compare import Difference, compare
-from dowse._project.evaluation.measures import measure_queries
-from dowse._project.evaluation.records import Collection, Run
+from dowse._project.evaluation.measures import Collection, Difference, Run, compare, measure_queries
 from dowse._project.evaluation.report import report
 from dowse._project.workspace import Workspace
 

@@ -45,8 +45,14 @@ from dowse._model.store_options import StoreOptions
 from dowse._project.archive.move import move_project
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.measures import mean, measure_queries
-from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._project.evaluation.measures import (
+    Collection,
+    JudgedQuery,
+    Ranked,
+    Run,
+    mean,
+    measure_queries,
+)
 from dowse._project.registry import Project
 from dowse._project.wiring import open_store
 from dowse._project.workspace import Workspace

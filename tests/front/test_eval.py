@@ -13,11 +13,17 @@ from rich.cells import cell_len
 
 from command_line import Dowse, on_terminal
 from dowse._interfaces.cli.draw.eval import draw_eval
-from dowse._project.evaluation.ablate import AblationRow
-from dowse._project.evaluation.compare import Difference
-from dowse._project.evaluation.measures import Measures
-from dowse._project.evaluation.report import Latency, RunReport, TypeReport, UnanswerableReport
-from dowse._project.evaluation.shapes import ComparisonRecord, EvalRecord, MeasureRecord
+from dowse._project.evaluation.measures import Difference, Measures
+from dowse._project.evaluation.report import (
+    AblationRow,
+    ComparisonRecord,
+    EvalRecord,
+    Latency,
+    MeasureRecord,
+    RunReport,
+    TypeReport,
+    UnanswerableReport,
+)
 from dowse._project.wiring import Given
 
 _DOCS = {

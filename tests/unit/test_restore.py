@@ -181,7 +181,7 @@ def test_a_folder_that_cannot_be_entered_is_found(
         return opened(path, *rest)
 
     monkeypatch.setattr(Path, "lstat", refuse)
-    monkeypatch.setattr("dowse._util.decoding.os.open", refuse_to_open)
+    monkeypatch.setattr("dowse._util.files.os.open", refuse_to_open)
     monkeypatch.setattr("dowse._project.registry.os.access", lambda *_: False)
     (finding,) = workspace.projects.broken()
     assert "Permission denied" in finding.what

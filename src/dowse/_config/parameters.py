@@ -16,7 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._util.decoding import shown
+from dowse._util.files import shown
 from dowse.errors import UsageError
 
 Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]

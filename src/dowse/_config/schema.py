@@ -29,7 +29,7 @@ from dowse._search.answer.extract import OF_THE_WRITER, AnswerOptions
 from dowse._search.pipeline import SearchSettings
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse._util.bounds import complaint, declared, meaning
-from dowse._util.decoding import UNREADABLE, read_small, shown, why_unreadable
+from dowse._util.files import UNREADABLE, read_small, shown, why_unreadable
 from dowse.errors import BadSettings, UsageError
 
 MANY_WORDS = 10_000

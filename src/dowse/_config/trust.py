@@ -30,8 +30,7 @@ from dowse._config.schema import (
     unreadable_file,
 )
 from dowse._util.bounds import ALWAYS, FOR_FILES, consent
-from dowse._util.decoding import UNREADABLE, read_small, shown
-from dowse._util.files import update_file
+from dowse._util.files import UNREADABLE, read_small, shown, update_file
 from dowse._util.masking import hide_secrets
 from dowse.errors import BadSettings
 

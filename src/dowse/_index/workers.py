@@ -31,8 +31,7 @@ from dowse._model import SourceFile
 from dowse._model.ports import Analyzer
 from dowse._text.analyzer import terms_of
 from dowse._text.file_names import ALWAYS, TEXT, kind_of
-from dowse._util.child import begin
-from dowse._util.process import cores
+from dowse._util.process import begin, cores
 
 _MANY = 200  # files: to start workers takes as long as to prepare some fifty
 _MOST_WORKERS = 3  # one process cannot store what more of them prepare

@@ -12,7 +12,7 @@ from typing import Any
 from dowse._text.file_names import INDEX_PAGES, without_ending
 from dowse._text.markup import plain
 from dowse._text.pieces import pieces
-from dowse._util.decoding import UNREADABLE, read_small
+from dowse._util.files import UNREADABLE, read_small
 
 LONGEST = 500
 """Characters of a description."""

@@ -17,17 +17,18 @@ from msgspec import Struct
 from dowse._index.source.roots import Root
 from dowse._model import Finding
 from dowse._model.ports import IndexPlaces
-from dowse._util.decoding import UNREADABLE, read_small, why_unreadable
 from dowse._util.files import (
+    UNREADABLE,
     locked,
     make_private_folder,
     move_folder,
+    read_small,
     remove_folder,
     sync_folder,
     update_file,
+    why_unreadable,
 )
-from dowse._util.locations import Locations
-from dowse._util.privacy import secure
+from dowse._util.locations import Locations, secure
 from dowse.errors import BadSettings, NotFound, UsageError
 
 LOCAL_FILE = "dowse.toml"

@@ -16,8 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dowse._model import Announce, Event, SourceFile
-from dowse._util.decoding import read_small
-from dowse._util.files import replace_file
+from dowse._util.files import read_small, replace_file
 from dowse._util.process import is_running
 
 _RUN, _UNREAD = "run.json", "unread.json"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dowse._util.decoding import UNREADABLE, why_unreadable
+from dowse._util.files import UNREADABLE, why_unreadable
 from dowse.errors import Damaged, DowseError, Locked
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

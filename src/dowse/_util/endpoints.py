@@ -205,8 +205,3 @@ def _seconds_until(date: str) -> float:
         return email.utils.parsedate_to_datetime(date.strip()).timestamp() - time.time()
     except (ValueError, OverflowError):
         return 0.0
-
-
-def encodable(text: str) -> str:
-    """The text with halves of character pairs, which broken files contain, replaced by `?`."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

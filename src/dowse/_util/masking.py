@@ -1,4 +1,4 @@
-"""Secrets in addresses: hidden in everything that is shown, logged or handed on."""
+"""Texts made fit to be handed on: secrets in addresses are hidden, broken characters replaced."""
 
 from __future__ import annotations
 
@@ -43,3 +43,8 @@ def _query(query: str) -> str:
     if not query:
         return ""
     return _VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN
+
+
+def encodable(text: str) -> str:
+    """The text with halves of character pairs, which broken files contain, replaced by `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import fields, replace
 
 from dowse._config.schema import Settings, change_search
-from dowse._project.evaluation.ablate import BASELINE, Variant, ablate, ablations
-from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._project.evaluation.measures import Collection, JudgedQuery, Ranked, Run
+from dowse._project.evaluation.report import BASELINE, Variant, ablate, ablations
 from dowse._search.pipeline import SearchSettings
 from dowse._search.stages.documents import ThresholdOptions
 from dowse._search.stages.fusion import GatherOptions

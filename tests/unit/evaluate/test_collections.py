@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from dowse._index.markdown.document import parse
-from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.corpus import lay_out
-from dowse._project.evaluation.records import Collection
+from dowse._project.evaluation.collections import lay_out, read_collection, sample
+from dowse._project.evaluation.measures import Collection
 from dowse.errors import NotFound, UsageError
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"

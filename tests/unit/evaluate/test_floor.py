@@ -14,13 +14,13 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from benchmarks.answers import Answered, judge_answers, read_answers
 from msgspec.structs import replace
 
 from dowse._config.schema import Settings
 from dowse._embed.options import EmbedOptions
 from dowse._model import silent
 from dowse._project.engine import Engine
-from dowse._project.evaluation.answers import Answered, judge_answers, read_answers
 from dowse._project.evaluation.collections import read_collection
 from dowse._project.evaluation.report import RunReport, report
 from dowse._project.evaluation.runs import search_run

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from dowse._project.engine import Engine
-from dowse._project.evaluation.held_out_copy import hidden_copy
-from dowse._project.evaluation.records import OwnQuery
-from dowse._project.evaluation.redact import joined
-from dowse._project.evaluation.self_queries import own_queries
+from dowse._project.evaluation.bench import hidden_copy
+from dowse._project.evaluation.own_queries import OwnQuery, joined, own_queries
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest

@@ -11,8 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, RR, R, ScoredDoc, Success, nDCG
 
-from dowse._project.evaluation.measures import NAMES, Measures, mean, measure, measure_queries
-from dowse._project.evaluation.records import JudgedQuery, Ranked, Run
+from dowse._project.evaluation.measures import (
+    NAMES,
+    JudgedQuery,
+    Measures,
+    Ranked,
+    Run,
+    mean,
+    measure,
+    measure_queries,
+)
 
 _THEIRS = {
     "ndcg_5": nDCG @ 5,

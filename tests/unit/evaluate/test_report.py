@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dowse._project.evaluation.measures import NAMES
-from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._project.evaluation.measures import NAMES, Collection, JudgedQuery, Ranked, Run
 from dowse._project.evaluation.report import compare_runs, report
 
 

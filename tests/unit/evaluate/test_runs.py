@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from dowse._model import Event, Hit
 from dowse._project.engine import Engine
-from dowse._project.evaluation.measures import measure
-from dowse._project.evaluation.records import JudgedQuery, Ranked, Run
+from dowse._project.evaluation.measures import JudgedQuery, Ranked, Run, measure
 from dowse._project.evaluation.runs import as_trec, read_trec, search_run
 from dowse._search.request import SearchRequest
 from dowse.errors import Locked, NotFound, UsageError

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dowse._index.markdown.document import parse
 from dowse._project.engine import Engine
-from dowse._project.evaluation import held_out_copy as hiding
-from dowse._project.evaluation.held_out_copy import hidden_copy
-from dowse._project.evaluation.records import OwnQuery
-from dowse._project.evaluation.redact import hide
-from dowse._project.evaluation.self_queries import (
+from dowse._project.evaluation import bench as hiding
+from dowse._project.evaluation.bench import hidden_copy
+from dowse._project.evaluation.own_queries import (
+    OwnQuery,
     headings_of,
+    hide,
     own_collection,
     own_queries,
     told_counts,

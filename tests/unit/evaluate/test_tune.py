@@ -12,8 +12,8 @@ import pytest
 
 from dowse._config.schema import Settings, change_search
 from dowse._project.evaluation import tune as tune_module
-from dowse._project.evaluation.records import JudgedQuery
-from dowse._project.evaluation.self_queries import own_queries
+from dowse._project.evaluation.measures import JudgedQuery
+from dowse._project.evaluation.own_queries import own_queries
 from dowse._project.evaluation.tune import (
     BoostTrial,
     Question,

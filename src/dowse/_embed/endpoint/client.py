@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dowse._embed.options import EmbedOptions
 from dowse._model import Matrix
 from dowse._util.arrays import np
-from dowse._util.endpoints import Endpoint, EndpointClient, Wait, encodable
+from dowse._util.endpoints import Endpoint, EndpointClient, Wait
+from dowse._util.masking import encodable
 from dowse.errors import EndpointFailed
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from dowse._embed.options import EmbedOptions
 from dowse._embed.parallel import run_parallel
 from dowse._model import EmbeddedBatch, Matrix, Model, Vector
 from dowse._util.arrays import np
-from dowse._util.decoding import UNREADABLE, read_small
 from dowse._util.endpoints import Wait
-from dowse._util.files import update_file
+from dowse._util.files import UNREADABLE, read_small, update_file
 from dowse._util.masking import hide_secrets
 from dowse.errors import Locked
 

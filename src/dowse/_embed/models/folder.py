@@ -9,7 +9,7 @@ from typing import Any
 from dowse._embed.models.known import KNOWN_MODELS, ModelRecipe
 from dowse._embed.onnx.architecture import read_architecture, read_json
 from dowse._embed.onnx.encoder import Pooling
-from dowse._util.decoding import UNREADABLE, read_small, why_unreadable
+from dowse._util.files import UNREADABLE, read_small, why_unreadable
 from dowse.errors import EmbedError
 
 WEIGHTS = "model.safetensors"

@@ -23,8 +23,7 @@ import msgspec
 from dowse._embed.models import weights_missing
 from dowse._embed.models.folder import WEIGHTS, missing_files
 from dowse._model import Announce, Event
-from dowse._util.decoding import UNREADABLE, read_small
-from dowse._util.files import make_private_folder, move_folder, sync_tree
+from dowse._util.files import UNREADABLE, make_private_folder, move_folder, read_small, sync_tree
 from dowse.errors import BadSettings
 
 _MANIFEST = "dowse.json"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from dowse._util.decoding import UNREADABLE, read_small, why_unreadable
+from dowse._util.files import UNREADABLE, read_small, why_unreadable
 from dowse.errors import EmbedError
 
 Activation = Literal["Gelu", "FastGelu", "Relu"]

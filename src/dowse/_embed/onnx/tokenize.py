@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dowse._util.endpoints import encodable
+from dowse._util.masking import encodable
 from dowse.errors import EmbedError
 
 # Real text has 1 to 10 characters per token. What is beyond this many could only be reached

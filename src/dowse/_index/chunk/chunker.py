@@ -25,7 +25,7 @@ from dowse._index.chunk.cut_points import (
 from dowse._index.chunk.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
 from dowse._text.lines import LineNumbers
-from dowse._util.deadline import Deadline
+from dowse._util.clock import Deadline
 
 _BELOW_ALL_HEADINGS = 7
 

@@ -16,7 +16,7 @@ from dowse._model import Block, BlockKind, CodeBlock
 from dowse._text.lines import LineNumbers
 from dowse._text.pieces import FENCE, closing_fence
 from dowse._util import limits
-from dowse._util.deadline import Deadline
+from dowse._util.clock import Deadline
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
 

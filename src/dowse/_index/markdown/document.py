@@ -18,7 +18,7 @@ from dowse._text.comments import without_obsidian_comments
 from dowse._text.file_names import INDEX_PAGES, is_plain
 from dowse._text.lines import LineNumbers
 from dowse._util import limits
-from dowse._util.deadline import Deadline
+from dowse._util.clock import Deadline
 
 
 def parse(

@@ -16,7 +16,7 @@ from dowse._text.fold import fold
 from dowse._text.lines import LineNumbers
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
 from dowse._util import limits
-from dowse._util.deadline import Deadline
+from dowse._util.clock import Deadline
 
 _QUOTE_MARKS = re.compile(r"(?<=\n)[ \t>]+")
 _COMMENT_MARK = re.compile("%%")

@@ -8,8 +8,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from dowse._model import Response
-from dowse._util.decoding import read_small
-from dowse._util.files import make_private_folder, replace_file
+from dowse._util.files import make_private_folder, read_small, replace_file
 from dowse._util.locations import Locations
 
 _FILE = "last-results.json"

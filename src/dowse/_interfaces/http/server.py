@@ -39,9 +39,8 @@ from dowse._interfaces.http.watching import Watchers
 from dowse._interfaces.served import socket_path
 from dowse._project.pool import EnginePool
 from dowse._util.files import make_private_folder
-from dowse._util.locations import Locations
+from dowse._util.locations import Locations, secure
 from dowse._util.metrics import CONTENT_TYPE
-from dowse._util.privacy import secure
 from dowse.errors import DowseError, UsageError
 
 PAGE = Path(__file__).parent / "page"

@@ -25,8 +25,7 @@ from dowse._util.files import (
     remove_folder,
     sync_folder,
 )
-from dowse._util.locations import Locations
-from dowse._util.privacy import secure
+from dowse._util.locations import Locations, secure
 from dowse.errors import Locked
 
 _PREFIX = "import-"

@@ -9,18 +9,20 @@ Without documents or queries a collection can still judge run files.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._project.evaluation.compare import SEED
-from dowse._project.evaluation.reading import json_lines, lines_of, text_of
-from dowse._project.evaluation.records import Collection, JudgedQuery
-from dowse._project.evaluation.topics import read_topics
+from dowse._project.evaluation.measures import SEED, Collection, JudgedQuery
+from dowse._util.files import create_private_file, make_private_folder, replace_file, sync_tree
 from dowse.errors import NotFound, UsageError
 
 UNANSWERABLE = "unanswerable"
@@ -177,3 +179,154 @@ def _first(folder: Path, names: Iterable[str]) -> Path | None:
 
 def _is_qrels_folder(path: Path) -> bool:
     return path.name == "qrels" and path.is_dir()
+
+
+# ── Lines and topics ────────────────────────────────────────────────────────────
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that say something, with their numbers."""
+    try:
+        # Only line feeds end lines: a text in JSON may hold other separators.
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, line.rstrip("\r\n")
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}.", "Name one that is there.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.", "It must be UTF-8 text.") from error
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """The objects of a JSON Lines file with their numbers and ids."""
+    for number, line in lines_of(path):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(
+                f"{path}, line {number} is not JSON: {error}.", "Put one object on each line."
+            ) from error
+        identifier = row.get("_id") if isinstance(row, dict) else None
+        if not isinstance(identifier, str | int) or not str(identifier).strip():
+            raise UsageError(
+                f"{path}, line {number} has no _id.", 'A line is: {"_id": "1", "text": "…"}'
+            )
+        yield number, str(identifier).strip(), row
+
+
+def text_of(row: Mapping[str, Any], field: str, path: Path, number: int) -> str:
+    """A field that must hold text."""
+    text = row.get(field)
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError(f"{path}, line {number} has no {field}.", "Give it some words.")
+    return text
+
+
+_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>.*)?", re.IGNORECASE)
+_TITLE = re.compile(
+    r"<(?:title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?:</(?:title|query)>.*)?", re.IGNORECASE
+)
+
+
+def read_topics(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The queries of a topics file: line number, id, text."""
+    lines = list(lines_of(path))
+    tagged = any(line.lstrip().lower().startswith("<top") for _, line in lines)
+    yield from _tagged(path, lines) if tagged else _tabbed(path, lines)
+
+
+def _tabbed(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
+    for number, line in lines:
+        identifier, _, text = (part.strip() for part in line.strip().partition("\t"))
+        if not identifier or not text:
+            raise UsageError(
+                f"{path}, line {number}: this is no query.", "A line is: id, tab, text"
+            )
+        yield number, identifier, text
+
+
+def _tagged(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
+    """Each topic's number and title; the title may be on the line after its tag."""
+    identifier, waiting = "", False
+    for number, line in lines:
+        stripped = line.strip()
+        if match := _NUMBER.fullmatch(stripped):
+            identifier = match[1]
+        match = _TITLE.fullmatch(stripped)
+        text = match[1] if match else stripped if waiting else ""
+        waiting = bool(match) and not text
+        if not text:
+            continue
+        if not identifier:
+            raise UsageError(f"{path}, line {number}: a title without <num>.", "Number the topic.")
+        yield number, identifier, text
+        identifier = ""
+
+
+# ── A corpus.jsonl as a folder of Markdown files, indexed as documents are ──────
+
+
+_MARKER = "corpus.sha256"  # next to the folder: what its files were written from
+
+
+def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
+    """Writes each document into a file of its own; gives the corpus' id of each file.
+
+    Files are named by a hash of the id, which may hold anything. A corpus that has not changed is
+    only read; of one that has, only what differs is written.
+    """
+    names: dict[str, str] = {}
+    marker, digest = folder.parent / _MARKER, _digest(corpus)
+    fresh = not marker.is_file() or marker.read_text("utf-8") != digest
+    if fresh:
+        marker.unlink(missing_ok=True)
+        make_private_folder(folder)
+    for number, identifier, row in json_lines(corpus):
+        name = f"{hashlib.sha256(identifier.encode('utf-8', 'replace')).hexdigest()[:16]}.md"
+        if name in names:
+            raise UsageError(
+                f"{corpus}, line {number}: there are two documents {identifier!r}.",
+                "Give each document an id of its own.",
+            )
+        if "text" not in row:  # it may be empty, but not called otherwise
+            raise UsageError(
+                f"{corpus}, line {number} has no text.",
+                'A line is: {"_id": "1", "title": "…", "text": "…"}',
+            )
+        names[name] = identifier
+        if fresh:
+            _write(folder / name, _markdown(row))
+    if fresh:
+        _remove_others(folder, names)
+        sync_tree(folder)
+        replace_file(marker, digest.encode())
+    return names
+
+
+def _digest(corpus: Path) -> str:
+    try:
+        with corpus.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise NotFound(f"{corpus} cannot be read: {error}.", "Name one that can.") from error
+
+
+def _markdown(row: Mapping[str, Any]) -> str:
+    title, text = (row.get(field) or "" for field in ("title", "text"))
+    heading = " ".join(str(title).split())
+    # A text may begin like frontmatter without being any: an empty line before it keeps it text.
+    return f"# {heading}\n\n{text}\n" if heading else f"\n{text}\n"
+
+
+def _write(path: Path, text: str) -> None:
+    data = text.encode("utf-8", "replace")
+    if not path.is_file() or path.read_bytes() != data:
+        create_private_file(path)
+        path.write_bytes(data)
+
+
+def _remove_others(folder: Path, names: Mapping[str, str]) -> None:
+    for path in folder.iterdir():
+        if path.name not in names:
+            path.unlink()

@@ -17,7 +17,7 @@ import numpy as np
 from dowse._config.schema import change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
-from dowse._project.evaluation.records import Collection, JudgedQuery, Ranked, Run
+from dowse._project.evaluation.measures import Collection, JudgedQuery, Ranked, Run
 from dowse._search.pipeline import SearchSettings
 from dowse._search.request import NO_FILTERS, Filters, SearchRequest
 from dowse.errors import Locked, NotFound, UsageError

@@ -10,25 +10,94 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dowse._config.schema import change_search
+from dowse._config.schema import Settings, change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
-from dowse._project.evaluation.compare import SEED, Difference, compare
-from dowse._project.evaluation.grid import SettingValues, other_boosts, ways_to_fuse, with_boosts
-from dowse._project.evaluation.held_out_copy import hidden_copy
-from dowse._project.evaluation.measures import measure
-from dowse._project.evaluation.records import JudgedQuery, OwnQuery
-from dowse._project.evaluation.self_queries import FEW
+from dowse._project.evaluation.bench import hidden_copy
+from dowse._project.evaluation.measures import SEED, Difference, JudgedQuery, compare, measure
+from dowse._project.evaluation.own_queries import FEW, OwnQuery
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import NO_FILTERS, Filters, SearchRequest
+from dowse._search.stages.strategies import STRATEGIES
 from dowse.errors import UsageError
+
+# ── The settings that are tried: ways of fusing, and weights of fields ──────────
+
+
+SettingValues = Mapping[str, Any]
+"""Settings by their full names."""
+
+_MEANING = (
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+)  # share of the rankings by vectors; words have the rest
+_NORMALISE = ("ceiling", "minmax", "zscore")
+_GATHER = (0.0, 0.25, 0.5, 0.75)
+_BOOSTED = ("title", "headers", "keywords", "description", "tags")
+_BOOSTS = (
+    (1.0, 1.0, 1.0, 1.0, 1.0),
+    (3.0, 2.5, 2.5, 2.0, 2.0),
+    (6.0, 5.0, 5.0, 4.0, 4.0),
+    (9.0, 7.5, 7.5, 6.0, 6.0),
+)
+
+
+def ways_to_fuse(settings: SearchSettings) -> Iterator[SettingValues]:
+    """What to change for every way of fusing, first nothing."""
+    yield {}
+    for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
+        way = {
+            "fuse.method": "convex",
+            "fuse.normalise": normalise,
+            **_weights(meaning),
+            "gather.share": share,
+        }
+        if changed := _changed(settings, way):
+            yield changed
+
+
+def _weights(meaning: float) -> dict[str, float]:
+    """Weights of the strategies that every hybrid search has; others keep theirs."""
+    always = [one for one in STRATEGIES if not one.optional]
+    return {
+        f"fuse.{one.name}": round(2 * meaning if one.uses == "vectors" else 2 - 2 * meaning, 1)
+        for one in always
+    }
+
+
+def other_boosts(settings: Settings) -> Iterator[SettingValues]:
+    """What to change for every other weighing of a document's fields."""
+    for boosts in _BOOSTS:
+        names = (f"keyword.{name}" for name in _BOOSTED)
+        if changed := _changed(settings, dict(zip(names, boosts, strict=True))):
+            yield changed
+
+
+def with_boosts(settings: Settings, changes: SettingValues) -> Settings:
+    """The settings with such changes."""
+    boosts = {name.partition(".")[2]: value for name, value in changes.items()}
+    return replace(settings, keyword=replace(settings.keyword, **boosts))
+
+
+def _changed(settings: SearchSettings, wanted: SettingValues) -> SettingValues:
+    """What of the wanted settings is not so yet."""
+    return {name: value for name, value in wanted.items() if settings.value(name) != value}
+
 
 FOLDS = 5
 """Into how many parts the queries are cut."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dowse._model import Answer, Hit, header_line
 from dowse._search.answer.extract import AnswerOptions
 from dowse._text.sentences import shorten
-from dowse._util.endpoints import Endpoint, EndpointClient, Wait, encodable
+from dowse._util.endpoints import Endpoint, EndpointClient, Wait
+from dowse._util.masking import encodable
 
 if TYPE_CHECKING:
     from dowse._util.http import HttpReply

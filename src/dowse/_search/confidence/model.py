@@ -26,8 +26,7 @@ from dowse._model import Matrix, ModelFit, Vector
 from dowse._search.state import SearchState
 from dowse._util.arrays import np
 from dowse._util.bounds import Options
-from dowse._util.decoding import read_small
-from dowse._util.files import replace_file
+from dowse._util.files import read_small, replace_file
 
 
 class CalibrateOptions(Options, frozen=True):

@@ -14,17 +14,16 @@ from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.eval import draw_eval
 from dowse._interfaces.cli.options import setting_names
 from dowse._model import Announce
-from dowse._project.evaluation.bench import open_bench
+from dowse._project.evaluation.bench import open_bench, open_own_bench
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.held_out_copy import open_own_bench
-from dowse._project.evaluation.self_queries import (
+from dowse._project.evaluation.evaluate import EvalRequest, evaluate
+from dowse._project.evaluation.own_queries import (
     PER_KIND,
     own_collection,
     own_queries,
     told_counts,
 )
-from dowse._project.evaluation.session import EvalRequest, evaluate
-from dowse._project.evaluation.shapes import EvalRecord
+from dowse._project.evaluation.report import EvalRecord
 from dowse._util.files import real_path
 from dowse.errors import UsageError
 

@@ -16,8 +16,7 @@ from dowse._interfaces.cli.draw.tune import ChangeRecord, TuneRecord, draw_tune
 from dowse._model import ModelFit
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection
-from dowse._project.evaluation.records import OwnQuery
-from dowse._project.evaluation.self_queries import PER_KIND, own_queries, told_counts
+from dowse._project.evaluation.own_queries import PER_KIND, OwnQuery, own_queries, told_counts
 from dowse._project.evaluation.tune import (
     BoostTrial,
     Question,

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from dowse._interfaces.cli.draw.text import Part, duration, fitted, folded, line, number, table
-from dowse._project.evaluation.ablate import AblationRow
 from dowse._project.evaluation.measures import NAMES, Measures
-from dowse._project.evaluation.report import RunReport
-from dowse._project.evaluation.shapes import ComparisonRecord, EvalRecord
+from dowse._project.evaluation.report import AblationRow, ComparisonRecord, EvalRecord, RunReport
 from dowse._text.amounts import counted
 
 _NAME = 14  # columns that the name of a run, a type or a variant may take

@@ -10,8 +10,8 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._interfaces.cli.draw.text import Part, folded, line, number, table
-from dowse._project.evaluation.compare import Difference
-from dowse._project.evaluation.self_queries import FEW
+from dowse._project.evaluation.measures import Difference
+from dowse._project.evaluation.own_queries import FEW
 from dowse._project.evaluation.tune import FOLDS, Question, Tuning
 from dowse._text.amounts import counted
 

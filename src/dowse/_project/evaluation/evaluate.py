@@ -13,12 +13,20 @@ from msgspec.structs import replace
 from dowse._config.presets import PRESETS
 from dowse._config.schema import MANY_WORDS, assigned, change_search, is_of_a_search
 from dowse._model import Announce, Event
-from dowse._project.evaluation.ablate import AblationRow, Variant, ablate, ablations
 from dowse._project.evaluation.bench import Bench
-from dowse._project.evaluation.records import Collection, Run
-from dowse._project.evaluation.report import compare_runs, report
+from dowse._project.evaluation.measures import Collection, Run
+from dowse._project.evaluation.report import (
+    AblationRow,
+    ComparisonRecord,
+    EvalRecord,
+    MeasureRecord,
+    Variant,
+    ablate,
+    ablations,
+    compare_runs,
+    report,
+)
 from dowse._project.evaluation.runs import as_trec, check_ids, check_run, read_trec
-from dowse._project.evaluation.shapes import ComparisonRecord, EvalRecord, MeasureRecord
 from dowse._project.outputs import check_output, write_output
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SearchSettings

@@ -11,15 +11,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
-from typing import get_args
+from typing import Literal, get_args
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._index.markdown.document import parse
-from dowse._model import Document, DocumentEntry, Edge
+from dowse._model import Condition, Document, DocumentEntry, Edge
 from dowse._model.ports import IndexReader
-from dowse._project.evaluation.records import Collection, OwnKind, OwnQuery
-from dowse._project.evaluation.redact import folded, hide, joined, still_says
+from dowse._project.evaluation.measures import Collection, JudgedQuery
+from dowse._search.request import Filters
 from dowse._text.scripts import CJK_CHARACTER
 from dowse._text.words import STOPWORDS
 from dowse.errors import UsageError
@@ -32,8 +33,45 @@ FEW = 30
 
 _LEAST_BELOW = 40  # characters of text that a heading must have below it to be worth finding
 _LONGEST = 300  # characters; what is longer is no query
+_WORD = re.compile(r"\w+")
 # Quotes, a minus before a word or a colon within one would be taken for signs of a query.
 _SIGNS = re.compile(r"""["“”„«»「」『』`*]|(?<!\S)-+|(?<=\w):(?=\S)""")
+
+
+OwnKind = Literal["heading", "link", "description", "alias"]
+"""Where in the documents a query comes from."""
+
+
+class OwnQuery(Struct, frozen=True):
+    """A query that was drawn from a document."""
+
+    id: str
+    kind: OwnKind
+    text: str  # what is searched for
+    document: str  # the one that answers it
+    written: str = ""  # as the document has it, to be hidden there
+    start: int = -1  # offset of a heading's line; -1 for what is no heading
+    linking: tuple[str, ...] = ()  # the documents whose link says it: no answers
+
+    @property
+    def judged(self) -> JudgedQuery:
+        """The same, as one that somebody has judged."""
+        return JudgedQuery(self.id, self.text, self.kind, {self.document: 1})
+
+    @property
+    def filters(self) -> Filters:
+        """What keeps the documents out that say the query only because they link."""
+        return _WithoutDocuments(documents=self.linking)
+
+
+class _WithoutDocuments(Filters, frozen=True):
+    documents: tuple[str, ...] = ()
+
+    def conditions(self, now: float | None = None) -> tuple[Condition, ...]:  # noqa: ARG002  dates do not matter
+        """The documents' ids must not be these."""
+        if not self.documents:
+            return ()
+        return (Condition("under", self.documents, negated=True, written="--self"),)
 
 
 def own_queries(reading: IndexReader, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
@@ -198,3 +236,67 @@ def _names(entry: DocumentEntry) -> set[str]:
     """What a document is called: a query that says so finds it too easily."""
     stem = entry.id.rsplit("/", 1)[-1].rpartition(".")[0]
     return {folded(entry.fields.title), folded(stem)}
+
+
+# ── A document without the texts that queries were drawn from ───────────────────
+
+
+def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
+    """A document without what queries were drawn from; all else stays on its line."""
+    drawn = list(queries)
+    document = parse(document_id, text)
+    if headings := [query for query in drawn if query.kind == "heading"]:
+        document = parse(document_id, _without_headings(document, headings))
+    kinds, fields = {query.kind for query in drawn}, document.fields
+    if "description" in kinds:
+        fields = replace(fields, description="")
+    if "alias" in kinds:  # all of them: one often is another's plural, or spells it otherwise
+        fields = replace(fields, aliases=())
+    return replace(document, fields=fields)
+
+
+def still_says(document: Document, query: OwnQuery) -> bool:
+    """Whether a document says a query although its source is hidden: copied, not put into words.
+
+    A heading or a description may be nowhere else. A short name may well occur in the text,
+    but nothing else may be called so.
+    """
+    asked, fields = joined(query.written), document.fields
+    names = [fields.title, *fields.aliases, *fields.keywords, *fields.tags]
+    if query.kind in {"heading", "description"}:
+        texts = [*names, fields.description, document.text[document.body :]]
+        return any(asked in joined(text) for text in texts)
+    names += [fields.description, *(heading.text for heading in document.headings)]
+    return asked in map(joined, names)
+
+
+def folded(text: str) -> str:
+    """The words of a text, without case and signs."""
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def joined(text: str) -> str:
+    """The same without spaces, so that an anchor says what its heading says."""
+    return folded(text).replace(" ", "")
+
+
+def _without_headings(document: Document, headings: Sequence[OwnQuery]) -> str:
+    """The text with empty headings in their places, so that it is cut where it was cut before."""
+    text, levels = document.text, {one.start: one.level for one in document.headings}
+    ends = {block.start: block.end for block in document.blocks if block.kind == "heading"}
+    for query in sorted(headings, key=lambda one: -one.start):
+        end = ends[query.start]
+        lines = text[query.start : end].count("\n")
+        text = text[: query.start] + "#" * levels[query.start] + "\n" * lines + text[end:]
+    for query in headings:
+        text = _contents_entry(query.written).sub("", text)
+    return text
+
+
+def _contents_entry(heading: str) -> re.Pattern[str]:
+    """What a table of contents says of a heading, with or without the name of its own file."""
+    words = r"\s+".join(map(re.escape, heading.split()))
+    return re.compile(
+        rf"\[{words}\]\([^)\s#]*#[^)\n]*\)|\[\[[^\]|#\n]*#{words}(?:\|[^\]\n]*)?\]\]",
+        re.IGNORECASE,
+    )
