@@ -72,7 +72,13 @@ def test_the_help_does_not_even_load_the_engine() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [["search", "restore"], ["answer", "restore"], ["related", "Home"], ["get", "Home"]],
+    [
+        ["search", "restore"],
+        ["search", "zzzz"],
+        ["answer", "restore"],
+        ["related", "Home"],
+        ["get", "Home"],
+    ],
     ids=" ".join,
 )
 def test_what_a_server_answers_loads_no_engine(

@@ -269,11 +269,13 @@ class ServedEngine:
 
     def search(self, request: SearchRequest) -> Response:
         """Search."""
-        return self._response("search") or self._engine.search(request)
+        found = self._response("search")
+        return self._engine.search(request) if found is None else found
 
     def answer(self, request: SearchRequest) -> Response:
         """Search, and answer."""
-        return self._response("answer") or self._engine.answer(request)
+        found = self._response("answer")
+        return self._engine.answer(request) if found is None else found
 
     def explain(self, request: SearchRequest, reference: str, *, here: Path) -> Explanation:
         """Say why a document is, or is not, among the results."""
@@ -324,7 +326,7 @@ class ServedEngine:
         try:
             body = self._server.get(f"/api/v1/{what}", asked | dict(more), _ANSWER)
             told: dict[str, Any] = msgspec.json.decode(body)
-        except (NotAnswered, ValueError):
+        except (NotAnswered, msgspec.DecodeError):
             return None
         self._answered = told["project"]
         self._note(told["project"], told)
