@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dowse._interfaces.cli.screen import Screen, escaped
-from dowse._util.process import name_command
 from dowse.errors import DowseError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -129,10 +128,6 @@ class Call:
         chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
         return self.workspace.open_with(project, chosen, announce)
-
-    def begins(self, command: str) -> None:
-        """Note which command this process runs, so that a second writer can name it."""
-        name_command(f"dowse {command}")
 
     def answer(self, record: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Print the result: as one JSON document, or drawn for people."""

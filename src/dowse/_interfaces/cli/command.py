@@ -24,13 +24,6 @@ class Command(click.Command):
         self.params += global_options()
         self.record = record  # of what it prints with --json
 
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """Return the option that shows the help, under the names that this context gives it."""
-        known = self._help_option
-        if known is not None and {*known.opts} != {*self.get_help_option_names(ctx)}:
-            self._help_option = None  # click keeps that of the first context, which may lack -h
-        return super().get_help_option(ctx)
-
 
 def global_options() -> list[click.Option]:
     """Make the options that every command takes."""

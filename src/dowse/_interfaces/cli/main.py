@@ -14,6 +14,7 @@ import click
 from dowse._interfaces.cli.call import INTERRUPTED, Call, Interrupted
 from dowse._interfaces.cli.command import LazyGroup
 from dowse._interfaces.cli.screen import OutputClosed, prepare_streams, silence_streams
+from dowse._util.process import name_command
 from dowse.errors import DowseError
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def cli(context: click.Context, version: bool) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
     else:
-        context.find_root().ensure_object(Call).begins(context.invoked_subcommand)
+        name_command(f"dowse {context.invoked_subcommand}")  # a second writer will name it
 
 
 # ── Running a line ───────────────────────────────────────────────────────────
