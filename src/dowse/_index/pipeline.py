@@ -48,7 +48,7 @@ class IndexState(Struct):
     chunk: ChunkOptions
     vocabulary: int  # how many words are embedded
     analyzer: Analyzer
-    writing: IndexWriter
+    writer: IndexWriter
     vectors: VectorMaker
     announce: Announce
     shard: Shard | None = None  # only its documents; None: all
@@ -84,7 +84,7 @@ class IndexStage(Struct, frozen=True):
 
 def _scan(work: IndexState) -> int:
     """Find what is new, changed or gone."""
-    known = work.writing.catalogue.files(beginnings(work.roots, work.within))
+    known = work.writer.catalogue.files(beginnings(work.roots, work.within))
     work.changes = scan(work.roots, work.within, work.read, known, work.shard)
     work.left_out += work.changes.left_out
     # A few changed files come whole. Shards cannot wait: none of them knows what others did.
@@ -110,7 +110,7 @@ def _embed(work: IndexState) -> int:
 def _store(work: IndexState) -> int:
     """Store the batch in one transaction."""
     batch = work.batch
-    work.writing.apply(
+    work.writer.apply(
         Batch(tuple(batch.put), tuple(batch.gone), tuple(batch.touched), batch.vectors)
     )
     new = sum(put.chunked.document.id not in work.changes.known for put in batch.put)
@@ -128,14 +128,14 @@ def _embed_waiting(work: IndexState) -> int:
     """Embed chunks that were stored without a vector: words came first, or there was no model."""
     if not work.vectors.can_embed:
         return 0
-    writing, context = work.writing, context_of(work.writing.catalogue.stamp())
-    waiting = writing.text_vectors.waiting()
+    writer, context = work.writer, context_of(work.writer.catalogue.stamp())
+    waiting = writer.text_vectors.waiting()
     if not waiting:  # then nobody needs all the links, which an engine has to look up
         return 0
-    keys = most_useful_first(waiting, writing.links.all(), writing.catalogue.files())
+    keys = most_useful_first(waiting, writer.links.all(), writer.catalogue.files())
 
     def texts(part: slice) -> list[str]:
-        return [stored.embedding_text(context) for stored in writing.catalogue.chunks(keys[part])]
+        return [stored.embedding_text(context) for stored in writer.catalogue.chunks(keys[part])]
 
     def progress(done: int) -> None:
         work.announce(Event("waiting", done, len(keys), "chunks"))
@@ -163,7 +163,7 @@ def _embed_vocabulary(work: IndexState) -> int:
     """Embed frequent words, with which queries can be expanded."""
     if not work.vectors.can_embed or not work.vocabulary:
         return 0
-    words = work.vectors.unknown(work.writing.vocabulary.most_frequent(work.vocabulary))
+    words = work.vectors.unknown(work.writer.vocabulary.most_frequent(work.vocabulary))
 
     def progress(done: int) -> None:
         work.announce(Event("vocabulary", done, len(words), "words"))
@@ -173,18 +173,18 @@ def _embed_vocabulary(work: IndexState) -> int:
 
 def _find_communities(work: IndexState) -> int:
     """Find which documents belong together, when links have changed."""
-    if "communities" not in work.writing.pending():
+    if "communities" not in work.writer.pending():
         return 0
-    communities = find_communities(work.writing.links.all())
-    work.writing.set_communities(communities)
+    communities = find_communities(work.writer.links.all())
+    work.writer.set_communities(communities)
     return len(communities)
 
 
 def _tidy(work: IndexState) -> int:
     """Remove what deletions have left behind."""
-    if "tidy" not in work.writing.pending():
+    if "tidy" not in work.writer.pending():
         return 0
-    work.writing.tidy(work.vocabulary)
+    work.writer.tidy(work.vocabulary)
     return 1
 
 
@@ -212,15 +212,15 @@ def run_indexing(
     chunk: ChunkOptions,
     vocabulary: int,
     analyzer: Analyzer,
-    writing: IndexWriter,
+    writer: IndexWriter,
     embedder: Embedder | None,
     announce: Announce,
     shard: Shard | None = None,
 ) -> IndexReport:
     """Update the index from the folder; each stage is counted, timed and announced."""
-    vectors = VectorMaker(embedder, writing)
+    vectors = VectorMaker(embedder, writer)
     work = IndexState(
-        roots, within, read, chunk, vocabulary, analyzer, writing, vectors, announce, shard
+        roots, within, read, chunk, vocabulary, analyzer, writer, vectors, announce, shard
     )
     flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
     for each_batch, group in groupby(flow, key=lambda stage: stage.each_batch):

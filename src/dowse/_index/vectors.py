@@ -20,9 +20,9 @@ _AT_ONCE = 1000  # texts whose vectors are kept together
 class VectorMaker:
     """Makes the vectors of an indexing run."""
 
-    def __init__(self, embedder: Embedder | None, writing: IndexWriter) -> None:
+    def __init__(self, embedder: Embedder | None, writer: IndexWriter) -> None:
         self._embedder = embedder
-        self._writing = writing
+        self._writing = writer
         self.made = 0  # texts that the embedder has read
         self.unreadable = 0  # texts in a script that the model cannot read
         self.notices: list[str] = []  # why there are no vectors, if there are none

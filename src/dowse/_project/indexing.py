@@ -99,7 +99,7 @@ def _run(
                 chunk=settings.chunk,
                 vocabulary=settings.learned_words,
                 analyzer=parts.analyzer,
-                writing=writer,
+                writer=writer,
                 embedder=parts.embedder if takes_vectors(stamp) else None,
                 announce=noting,
                 shard=shard,

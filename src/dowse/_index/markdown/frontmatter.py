@@ -129,7 +129,13 @@ def _read_yaml(front: Frontmatter) -> None:
         loaded = yaml.load(front.written, _YAML_LOADER)  # noqa: S506 - it makes only text
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         front.values = _entry_by_entry(front.written)
-        front.problems.append(_yaml_problem(error))
+        mark = getattr(error, "problem_mark", None)
+        cause = getattr(error, "problem", None) or getattr(error, "reason", None)
+        what = (
+            f"the frontmatter is not valid YAML ({cause or 'nested too deep'}); "
+            "fix it to have all its fields found"
+        )
+        front.problems.append(Problem(mark.line + 2 if mark else 1, what))
         return
     if isinstance(loaded, dict):
         front.values = _by_key(loaded)
@@ -142,13 +148,6 @@ def _keep_as_text(front: Frontmatter) -> None:
     front.body = 0
     what = "the frontmatter has no keys and was taken for text; write it as `key: value` lines"
     front.problems.append(Problem(1, what))
-
-
-def _yaml_problem(error: Exception) -> Problem:
-    mark = getattr(error, "problem_mark", None)
-    cause = getattr(error, "problem", None) or getattr(error, "reason", None) or "nested too deep"
-    what = f"the frontmatter is not valid YAML ({cause}); fix it to have all its fields found"
-    return Problem(mark.line + 2 if mark else 1, what)
 
 
 def _entry_by_entry(written: str) -> dict[str, object]:
