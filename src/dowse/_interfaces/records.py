@@ -46,7 +46,7 @@ Searched: TypeAlias = "Engine | AllProjects"
 _Record = TypeVar("_Record", bound=Struct)
 
 
-def _filled(kind: type[_Record], source: object, **others: object) -> _Record:
+def filled(kind: type[_Record], source: object, **others: object) -> _Record:
     """Make a record with the fields of `source` that have the same names, and with `others`."""
     same = {name: getattr(source, name) for name in kind.__struct_fields__ if name not in others}
     return kind(**same, **others)
@@ -95,7 +95,7 @@ class HitRecord(Struct, frozen=True):
     def of(cls, rank: int, hit: Hit, searched: Searched) -> HitRecord:
         """Make the record of a hit."""
         engine = searched.of(hit.project)
-        return _filled(
+        return filled(
             cls,
             hit,
             rank=rank,
@@ -139,7 +139,7 @@ class ResponseRecord(Struct, frozen=True):
     @classmethod
     def of(cls, response: Response, searched: Searched) -> ResponseRecord:
         """Make the record of a response."""
-        return _filled(
+        return filled(
             cls,
             response,
             project=searched.project.name,
@@ -172,7 +172,7 @@ class ChunkOutcomeRecord(Struct, frozen=True):
     @classmethod
     def of(cls, outcome: ChunkOutcome) -> ChunkOutcomeRecord:
         """Make the record of an outcome."""
-        return _filled(cls, outcome, places=outcome.trace.places, steps=outcome.trace.steps)
+        return filled(cls, outcome, places=outcome.trace.places, steps=outcome.trace.steps)
 
 
 class ExplanationRecord(Struct, frozen=True):
@@ -197,7 +197,7 @@ class ExplanationRecord(Struct, frozen=True):
     def of(cls, explanation: Explanation, engine: Engine) -> ExplanationRecord:
         """Make the record of an explanation."""
         best = explanation.best
-        return _filled(
+        return filled(
             cls,
             explanation,
             project=engine.project.name,
@@ -245,7 +245,7 @@ class RelatedRecord(Struct, frozen=True):
                 for one in neighbours
             )
 
-        return _filled(
+        return filled(
             cls,
             related,
             project=engine.project.name,
@@ -326,7 +326,7 @@ class IndexRecord(Struct, frozen=True):
     def of(cls, project: Project, report: IndexReport) -> IndexRecord:
         """Make the record of a report."""
         roots = tuple(map(str, project.roots))
-        return _filled(cls, report, project=project.name, roots=roots)
+        return filled(cls, report, project=project.name, roots=roots)
 
 
 class StatusRecord(Struct, frozen=True):
@@ -353,7 +353,7 @@ class StatusRecord(Struct, frozen=True):
     def of(cls, status: Status) -> StatusRecord:
         """Make the record of a status."""
         changes = status.freshness
-        return _filled(
+        return filled(
             cls,
             status,
             indexed=status.stamp is not None,
@@ -395,7 +395,7 @@ class DocumentRecord(Struct, frozen=True):
             "properties": dict(entry.fields.properties),
             "links_in": listed.links_in,
         }
-        return _filled(cls, entry, **fields)
+        return filled(cls, entry, **fields)
 
 
 class DocumentsRecord(Struct, frozen=True):
@@ -420,7 +420,7 @@ class PassageRecord(Struct, frozen=True):
     @classmethod
     def of(cls, passage: Passage, engine: Engine) -> PassageRecord:
         """Make the record of a passage."""
-        return _filled(cls, passage, path=str(engine.path_of(passage.document)))
+        return filled(cls, passage, path=str(engine.path_of(passage.document)))
 
 
 class PassagesRecord(Struct, frozen=True):

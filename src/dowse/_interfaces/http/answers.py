@@ -42,17 +42,17 @@ _log = logging.getLogger("dowse.web")
 
 
 def answer(record: object, status: int = 200) -> Response:
-    """A record as JSON."""
+    """Answer with a record as JSON."""
     return Response(msgspec.json.encode(record), status, media_type="application/json")
 
 
 def refusal(status: int, error: str, hint: str) -> Response:
-    """What went wrong, as JSON."""
+    """Answer with what went wrong, as JSON."""
     return answer(ErrorRecord(error, hint), status)
 
 
 def from_failure(request: Request, error: Exception) -> Response:
-    """A failure that the user can fix."""
+    """Answer with a failure that the user can fix."""
     if not isinstance(error, DowseError):
         return from_bug(request, error)
     request.scope[ERROR] = type(error).__name__
@@ -61,7 +61,7 @@ def from_failure(request: Request, error: Exception) -> Response:
 
 
 def from_http(_: Request, error: Exception) -> Response:
-    """A request that no route takes."""
+    """Answer a request that no route takes."""
     if not isinstance(error, HTTPException):
         return from_bug(_, error)
     response = refusal(error.status_code, f"{error.detail}.", _HINTS.get(error.status_code, ""))
@@ -70,12 +70,12 @@ def from_http(_: Request, error: Exception) -> Response:
 
 
 def from_nobody(_: Request, __: Exception) -> Response:
-    """A request whose client went away before it was whole; nobody reads the answer."""
+    """Answer a request whose client went away before it was whole; nobody reads that."""
     return refusal(400, "The request is not whole.", "Send all of it.")
 
 
 def from_bug(request: Request, error: Exception) -> Response:
-    """A failure that nobody foresaw; only the log says what it was."""
+    """Answer a request that failed as nobody foresaw; only the log says how."""
     request.scope[ERROR] = "bug"
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return refusal(500, "This is a bug.", "Please report it, with what the server printed.")

@@ -24,7 +24,7 @@ class Connection(H11Protocol):
     _leaving: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Waits for the first request."""
+        """Wait for the first request."""
         # An answer is written in two parts. Without this, the second waits 40 ms until the client
         # has confirmed the first; asyncio sets it only for sockets that name their protocol.
         link = transport.get_extra_info("socket")
@@ -37,12 +37,12 @@ class Connection(H11Protocol):
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
-        """Takes what has arrived."""
+        """Take what has arrived."""
         super().data_received(data)
         self._watch_head()
 
     def _watch_head(self) -> None:
-        """Counts from the first byte of a head: one byte at a time must not prolong it."""
+        """Count from the first byte of a head: one byte at a time must not prolong it."""
         if self.conn.their_state is not h11.IDLE:
             self._let_arrive()
         elif self._arriving is None:
@@ -53,17 +53,17 @@ class Connection(H11Protocol):
         self._watch_taking()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Closes a connection on which no other request has come."""
+        """Close a connection on which no other request has come."""
         super().timeout_keep_alive_handler()
         self._watch_taking()
 
     def pause_writing(self) -> None:
-        """Notes that the client is slow to take an answer."""
+        """Note that the client is slow to take an answer."""
         super().pause_writing()
         self._watch_taking()
 
     def resume_writing(self) -> None:
-        """Notes that it has taken it."""
+        """Note that it has taken it."""
         super().resume_writing()
         self._let_stay()
 
@@ -73,7 +73,7 @@ class Connection(H11Protocol):
             self._leaving = self.loop.call_later(self.taking_seconds, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forgets what it waited for."""
+        """Forget what it waited for."""
         self._let_arrive()
         self._let_stay()
         super().connection_lost(exc)

@@ -41,41 +41,41 @@ class ReadyRecord(Struct, frozen=True):
     projects: Annotated[tuple[ProjectReadyRecord, ...], "By name."]
 
 
-def readiness(service: EnginePool) -> ReadyRecord:
-    """Opens every index, and says which cannot be."""
-    projects = tuple(_project(service, project) for project in service.projects())
+def readiness(pool: EnginePool) -> ReadyRecord:
+    """Open every index, and say which cannot be."""
+    projects = tuple(_project(pool, project) for project in pool.projects())
     return ReadyRecord(all(one.ready for one in projects), projects)
 
 
-def _project(service: EnginePool, project: Project) -> ProjectReadyRecord:
+def _project(pool: EnginePool, project: Project) -> ProjectReadyRecord:
     name = project.name
-    job = service.job(name)
+    job = pool.job(name)
     indexing = job is not None and not job.ended.is_set()
     try:
-        with service.open(project).read() as reading:
+        with pool.open(project).read() as reading:
             return ProjectReadyRecord(name, True, reading.catalogue.generation, indexing, "")
     except (DowseError, OSError) as error:
         return ProjectReadyRecord(name, False, None, indexing, str(error))
 
 
-def figures(service: EnginePool) -> str:
-    """The page for Prometheus, with the generations as they are now."""
-    now = readiness(service)
+def figures(pool: EnginePool) -> str:
+    """Write the page for Prometheus, with the generations as they are now."""
+    now = readiness(pool)
     known: dict[Labels, float] = {
         (one.project,): one.generation for one in now.projects if one.generation is not None
     }
-    service.metrics.generation.replace(known)
-    return service.metrics.page()
+    pool.metrics.generation.replace(known)
+    return pool.metrics.page()
 
 
 class Observed:
-    """Counts and times every request of an application, also those that are refused."""
+    """Count and time every request of an application, also those that are refused."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> None:
         self._app, self._metrics, self._routes = app, metrics, routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -24,7 +24,7 @@ _PATIENCE = 1.0  # seconds
 
 
 def is_another_user(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
-    """Whether a connection comes from another user; no where the system does not say."""
+    """Say whether a connection comes from another user; no, where the system does not tell."""
     if client is None or server is None or not hasattr(socket, "AF_NETLINK"):
         return False
     try:
@@ -35,7 +35,7 @@ def is_another_user(client: tuple[str, int] | None, server: tuple[str, int] | No
 
 
 def _owner(client: tuple[str, int], server: tuple[str, int]) -> int:
-    """The user id of the socket at the other end, whose own address is the client's."""
+    """Ask for the user id of the socket at the other end, whose own address is the client's."""
     here, there = ipaddress.ip_address(client[0]), ipaddress.ip_address(server[0])
     family = socket.AF_INET if here.version == 4 else socket.AF_INET6
     ends = _ENDS.pack(client[1], server[1], here.packed, there.packed)

@@ -1,4 +1,4 @@
-"""What the API says beyond the records of the command line."""
+"""The records of the HTTP API beyond those that all interfaces share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.request import filters_of, settable
 from dowse._config.schema import Setting, known_settings
-from dowse._interfaces.records import IndexRecord, ProjectRecord, StatusRecord
+from dowse._interfaces.records import IndexRecord, ProjectRecord, StatusRecord, filled
 from dowse._model import Event
 from dowse._project.engine import Engine
 from dowse._project.pool import Job
@@ -49,7 +49,7 @@ class JobRecord(Struct, frozen=True):
 
     @classmethod
     def of(cls, job: Job, project: Project) -> JobRecord:
-        """The shape of a job."""
+        """Make the record of a job."""
         state: Literal["running", "done", "failed"] = "running"
         if job.ended.is_set():
             state = "failed" if job.report is None else "done"
@@ -78,9 +78,8 @@ class ServerStatusRecord(StatusRecord, frozen=True):
 
     @classmethod
     def around(cls, status: StatusRecord, job: JobRecord | None, watch: WatchRecord) -> Self:
-        """The shape of a status, with what the server does."""
-        same = {name: getattr(status, name) for name in status.__struct_fields__}
-        return cls(**same, job=job, watch=watch)
+        """Make the record of a status, with what the server does."""
+        return filled(cls, status, job=job, watch=watch)
 
 
 class PageProjectsRecord(Struct, frozen=True):
@@ -135,7 +134,7 @@ class SwitchRecord(Struct, frozen=True):
 
     @classmethod
     def of(cls, setting: Setting, chosen: ResolvedSettings) -> SwitchRecord:
-        """The shape of a setting."""
+        """Make the record of a setting."""
         section, _, _ = setting.name.partition(".")
         choices = _choices(setting)
         return cls(
@@ -181,7 +180,7 @@ class SwitchesRecord(Struct, frozen=True):
 
     @classmethod
     def of(cls, engine: Engine, chosen: ResolvedSettings) -> SwitchesRecord:
-        """The shape of the settings that hold."""
+        """Make the record of the settings that hold."""
         known = known_settings()
         switches = tuple(SwitchRecord.of(known[name], chosen) for name in settable("search"))
         return cls(
@@ -200,7 +199,7 @@ class SwitchesRecord(Struct, frozen=True):
 
 
 def _choices(setting: Setting) -> tuple[str, ...]:
-    """All that a setting can be, in their order; empty is the choice of none."""
+    """List all that a setting can be; empty is the choice of none."""
     is_choice = get_origin(setting.type) is Literal
     return tuple(str(one) for one in get_args(setting.type) if one) if is_choice else ()
 

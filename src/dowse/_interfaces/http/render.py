@@ -58,7 +58,7 @@ Targets = Mapping[str, str | None]
 
 
 def targets_of(edges: Sequence[Edge], document: str) -> Targets:
-    """Where the links of a document lead."""
+    """Map the links of a document to where they lead."""
     return {edge.link.target: edge.target for edge in edges if edge.source == document}
 
 
@@ -69,7 +69,7 @@ class _TooSlow(Exception):
 def render(
     text: str, project: str, targets: Targets, first_line: int = 1, seconds: float = SECONDS
 ) -> str:
-    """A text of Markdown as sanitised HTML, `first_line` being the number of its first line.
+    """Render a text of Markdown as sanitised HTML, `first_line` being the number of its first line.
 
     A document that takes too much work is shown as text, with a note that says so.
     """
@@ -103,7 +103,7 @@ def _cleaned(rendered: str) -> str:
 
 
 def _kept(tag: str, name: str, value: str) -> str | None:
-    """What stays of an attribute, for those that a document can write itself."""
+    """Return what stays of an attribute, for those that a document can write itself."""
     if (tag, name) == ("a", "href"):
         scheme = urlsplit(value).scheme if "//" in value or ":" in value else ""
         return value if value.startswith(("?project=", "#")) or scheme in _OUTSIDE else None
@@ -271,7 +271,7 @@ def _of_html(match: re.Match[str]) -> str:
 
 
 def _local(source: str) -> str:
-    """The path of a picture in the folder, as written; empty for one that is elsewhere."""
+    """Return the path of a picture in the folder, as written; empty for one that is elsewhere."""
     try:
         address = urlsplit(source)
     except ValueError:  # brackets that are no address

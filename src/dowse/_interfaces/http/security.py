@@ -106,7 +106,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """The checks, around an application."""
+    """Check every request before an application sees it."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access

@@ -55,24 +55,24 @@ _GRACE = 3  # seconds that requests at hand are given when the server stops
 
 
 class Mounted(Protocol):
-    """Another door that this server carries."""
+    """Another application that this server carries."""
 
     app: ASGIApp
 
     def run(self) -> AbstractAsyncContextManager[None]:
-        """What must run around the application while it serves."""
+        """Run what the application needs while it serves."""
 
 
 def application(
-    service: EnginePool, access: Access, *, watch: bool = True, mcp: Mounted | None = None
+    pool: EnginePool, access: Access, *, watch: bool = True, mcp: Mounted | None = None
 ) -> ASGIApp:
-    """The whole server as an ASGI application, with its checks around it."""
-    watchers = Watchers(service)
-    api = http_routes(service, watchers)
+    """Build the whole server as an ASGI application, with its checks around it."""
+    watchers = Watchers(pool)
+    api = http_routes(pool, watchers)
     api.append(Route("/openapi.json", _description, methods=["GET"]))
     routes: list[BaseRoute] = [
-        *http_routes(service, watchers, root=""),
-        Route("/metrics", _figures(service), methods=["GET"]),
+        *http_routes(pool, watchers, root=""),
+        Route("/metrics", _figures(pool), methods=["GET"]),
         Route("/api", _described, methods=["GET"]),
         Route("/api/", _described, methods=["GET"]),
         Mount(ROOT, Router(api, redirect_slashes=False)),
@@ -89,11 +89,11 @@ def application(
                 await open_parts.enter_async_context(mcp.run())
             if watch:
                 watchers.start()
-            service.warm()
+            pool.warm()
             yield
             if watch:
                 await run_in_threadpool(watchers.stop)
-            service.close()
+            pool.close()
 
     app = Starlette(
         routes=routes,
@@ -108,12 +108,12 @@ def application(
     app.router.redirect_slashes = False
     others = {"/", "/api", "/metrics", "/mcp", _DESCRIPTION}
     known = frozenset(one.address for one in ROUTES) | others
-    return Observed(Guard(app, access), service.metrics, known)
+    return Observed(Guard(app, access), pool.metrics, known)
 
 
-def _figures(service: EnginePool) -> Callable[[Request], Awaitable[Response]]:
+def _figures(pool: EnginePool) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(_: Request) -> Response:
-        page = await run_in_threadpool(figures, service)
+        page = await run_in_threadpool(figures, pool)
         return Response(page, headers={"Content-Type": CONTENT_TYPE})
 
     return endpoint
@@ -130,7 +130,7 @@ async def _described(_: Request) -> Response:
 def access_for(
     host: str, token: str | None, names: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> Access:
-    """Who may come in: this machine's user needs no token, others need one, also past a proxy."""
+    """Let this machine's user in without a token, and others, also past a proxy, with one."""
     if not token and (names or not is_local(host)):
         token = secrets.token_urlsafe(24)
     origins = checked_origins(origins)
@@ -138,7 +138,7 @@ def access_for(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens; raises `UsageError` when that cannot be."""
+    """Open a socket that listens; raise `UsageError` when that cannot be."""
     bare = host.strip("[]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     try:
@@ -238,7 +238,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Takes Ctrl-C and a polite kill; unlike uvicorn's, it does not raise them again."""
+        """Take Ctrl-C and a polite kill; unlike uvicorn's, it does not raise them again."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -37,20 +37,20 @@ class _Watcher(Struct):
 
 
 class Watchers:
-    """Updates the index of every project while its folder changes."""
+    """Update the index of every project while its folder changes."""
 
-    def __init__(self, service: EnginePool) -> None:
-        self._service = service
+    def __init__(self, pool: EnginePool) -> None:
+        self._pool = pool
         self._stop = threading.Event()
         self._watchers: dict[str, _Watcher] = {}
         self._thread = threading.Thread(target=self._run, name="dowse-watchers", daemon=True)
 
     def start(self) -> None:
-        """Begins to watch."""
+        """Begin to watch."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops watching, once the files at hand are done."""
+        """Stop watching, once the files at hand are done."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(_PATIENCE)
@@ -63,7 +63,7 @@ class Watchers:
                 one.thread.join(max(0.0, until - time.monotonic()))
 
     def state(self, project: str) -> WatchRecord:
-        """How a project is being watched."""
+        """Say how a project is being watched."""
         one = self._watchers.get(project)
         if one is None:
             return WatchRecord(watching=False, event=None, error=None)
@@ -79,7 +79,7 @@ class Watchers:
             self._stop.wait(_LOOK)
 
     def _look(self) -> None:
-        projects = {project.name: project for project in self._service.projects()}
+        projects = {project.name: project for project in self._pool.projects()}
         for name in [name for name in self._watchers if self._is_over(name, projects)]:
             self._watchers.pop(name).stop.set()
         for name, project in projects.items():
@@ -97,7 +97,7 @@ class Watchers:
         watcher = _Watcher(project)
         try:
             # The first index can take minutes, and is made when somebody asks for it.
-            if self._service.open(project).built_with() is None:
+            if self._pool.open(project).built_with() is None:
                 return
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()
@@ -114,7 +114,7 @@ class Watchers:
             watcher.event = None
 
         try:
-            self._service.watch(watcher.project, changed, watcher.stop, watcher.announce)
+            self._pool.watch(watcher.project, changed, watcher.stop, watcher.announce)
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()
         except Exception:  # noqa: BLE001  a bug must not end the others; it is logged

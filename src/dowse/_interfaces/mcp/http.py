@@ -57,9 +57,9 @@ class McpEndpoint:
     call: its Host, Origin and token checks.
     """
 
-    def __init__(self, service: EnginePool, *, compat: bool = False) -> None:
-        named = {one.name: service.workspace.description(one) for one in service.projects()}
-        visible = VisibleProjects(lambda: service, service.only)
+    def __init__(self, pool: EnginePool, *, compat: bool = False) -> None:
+        named = {one.name: pool.workspace.description(one) for one in pool.projects()}
+        visible = VisibleProjects(lambda: pool, pool.only)
         server = build_server(visible, introduced(named), compat=compat)
         self._sessions = _Sessions(
             server,
@@ -71,6 +71,6 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Keeps sessions alive; to be entered once, in the lifespan of the server."""
+        """Keep sessions alive; to be entered once, in the lifespan of the server."""
         async with self._sessions.run():
             yield

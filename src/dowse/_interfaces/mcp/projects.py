@@ -30,20 +30,20 @@ class BeingIndexed(IndexUnusable):
 class VisibleProjects:
     """The projects that agents may see; opened when first asked for, safe from several threads."""
 
-    def __init__(self, open_service: Callable[[], EnginePool], pinned: str | None = None) -> None:
-        self._open_service = open_service
+    def __init__(self, open_pool: Callable[[], EnginePool], pinned: str | None = None) -> None:
+        self._open_pool = open_pool
         self.pinned = pinned  # the only project that may be seen; None means all
         self._lock = threading.Lock()
-        self._service: EnginePool | None = None
+        self._pool: EnginePool | None = None
         self._warmed = False
 
     @property
-    def service(self) -> EnginePool:
+    def pool(self) -> EnginePool:
         """The warm engines."""
         with self._lock:
-            if self._service is None:
-                self._service = self._open_service()
-            return self._service
+            if self._pool is None:
+                self._pool = self._open_pool()
+            return self._pool
 
     def warm(self) -> None:
         """Load everything in the background, once."""
@@ -53,22 +53,22 @@ class VisibleProjects:
             threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
 
     def _warm(self) -> None:
-        self.service.warm(self.pinned)
+        self.pool.warm(self.pinned)
 
     def all(self) -> list[Project]:
         """List the projects that may be seen, by name."""
         if self.pinned is not None:
-            return [self.service.select(self.pinned)]
-        return self.service.projects()
+            return [self.pool.select(self.pinned)]
+        return self.pool.projects()
 
     def project(self, name: str | None) -> Project:
         """Find the project that a call means; raise a `UsageError` that says how to name one."""
         name = None if self._is_all(name) else name
         if self.pinned is not None and name in {None, self.pinned}:
-            return self.service.select(self.pinned)
+            return self.pool.select(self.pinned)
         try:
             if self.pinned is None:
-                return self.service.select(name)
+                return self.pool.select(name)
         except UsageError as error:
             raise self._unclear(name) from error
         raise self._unclear(name)
@@ -78,7 +78,7 @@ class VisibleProjects:
         if self.pinned is not None:
             return self.project(name)
         try:
-            return self.service.find(name)
+            return self.pool.find(name)
         except UsageError as error:
             raise self._unclear(name) from error
 
@@ -105,7 +105,7 @@ class VisibleProjects:
             with self._opened(project) as engine:
                 yield engine
             return
-        found = self.service.open_all()
+        found = self.pool.open_all()
         with found.hold():
             yield found
 
@@ -127,7 +127,7 @@ class VisibleProjects:
     def _usable(self, project: Project) -> Engine | None:
         """Open a project; None where it cannot be read, which stops no other project."""
         try:
-            engine = self.service.open(project)
+            engine = self.pool.open(project)
             return engine if engine.built_with() is not None else None
         except DowseError:
             return None
@@ -140,7 +140,7 @@ class VisibleProjects:
 
     @contextmanager
     def _opened(self, project: Project) -> Iterator[Engine]:
-        engine = self.service.open(project)
+        engine = self.pool.open(project)
         with engine.hold():
             if engine.built_with() is None:
                 raise self._without_index(project)
@@ -148,7 +148,7 @@ class VisibleProjects:
 
     def _without_index(self, project: Project) -> BeingIndexed:
         told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
-        job = self.service.index(project)
+        job = self.pool.index(project)
         return BeingIndexed(
             told.strip(),
             f"It is being indexed in the background{_amount(job)}: see project_info for the"
@@ -159,7 +159,7 @@ class VisibleProjects:
 
     def doing(self) -> str:
         """Say what the runs in the background are at, in a few words."""
-        runs = self._service.running() if self._service else []
+        runs = self._pool.running() if self._pool else []
         return "; ".join(f"Indexing {job.project}{_amount(job)}" for job in runs) or "Working"
 
     def unfinished(self, engine: Engine) -> list[str]:
@@ -173,7 +173,7 @@ class VisibleProjects:
 
     def refresh(self, project: Project) -> str:
         """Update an index in the background; return a sentence that says so."""
-        self.service.index(project)
+        self.pool.index(project)
         return (
             "Some of these files have changed since they were indexed; the index is being updated"
             " in the background."
@@ -181,14 +181,14 @@ class VisibleProjects:
 
     def progress(self, project: str) -> str:
         """Say in a sentence what an indexing run is doing; empty when none is under way."""
-        job = self.service.job(project)
+        job = self.pool.job(project)
         if job is None or job.ended.is_set():
             return ""
         return f"The index is being updated, results may be incomplete{_amount(job)}."
 
     def failure(self, project: str) -> str:
         """Say in a sentence why the last indexing run failed; empty when it did not."""
-        job = self.service.job(project)
+        job = self.pool.job(project)
         return f"The last attempt failed: {job.error}" if job is not None and job.error else ""
 
 

@@ -189,7 +189,7 @@ class _Handlers:
         request = context.request
         if request is None or not is_own(request.scope):
             return self._projects, self._tools
-        seen = self._projects.service.seen_from(folder_of(request.headers))
+        seen = self._projects.pool.seen_from(folder_of(request.headers))
         return VisibleProjects(lambda: seen, request.headers.get(PROJECT)), tools(compat=True)
 
     async def list_resources(
@@ -338,7 +338,7 @@ def _entries(
         entries: list[DocumentEntry] = []
         if project.name >= after[0]:
             with suppress(DowseError):  # one broken project does not hide the others
-                entries = projects.service.open(project).documents()
+                entries = projects.pool.open(project).documents()
         for entry in sorted(entries, key=lambda one: one.id):
             if (project.name, entry.id) > after:
                 yield project.name, entry

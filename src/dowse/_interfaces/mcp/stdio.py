@@ -19,15 +19,15 @@ _INTERRUPTED = 130
 
 
 def serve_stdio(
-    open_service: Callable[[], EnginePool],
+    open_pool: Callable[[], EnginePool],
     names: Sequence[str],
     *,
     pinned: str | None = None,
     compat: bool = False,
 ) -> None:
-    """Serves one client until it closes stdin.
+    """Serve one client until it closes stdin.
 
-    A running `dowse serve` calls the tools. Without one, the service is opened after the
+    A running `dowse serve` calls the tools. Without one, the pool is opened after the
     handshake, in the background. Stdout belongs to the protocol: whatever else is printed goes to
     stderr.
     """
@@ -42,7 +42,7 @@ def serve_stdio(
     gc.enable()
     # The loop could not end while a thread waits for the next line of stdin.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
-    projects = VisibleProjects(open_service, pinned)
+    projects = VisibleProjects(open_pool, pinned)
     server = build_server(projects, names, compat=compat, shares=True)
 
     # What is printed must reach stderr before stdout is given back at the end: line by line.

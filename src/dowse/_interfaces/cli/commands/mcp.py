@@ -84,12 +84,12 @@ def _serve(call: Call, *, compat: bool) -> None:
     pinned = call.project or os.environ.get("DOWSE_PROJECT")
     names = _project_names(pinned)
 
-    def open_service() -> EnginePool:
+    def open_pool() -> EnginePool:
         from dowse._project.pool import EnginePool  # noqa: PLC0415  the handshake does not wait for it
 
         return EnginePool(call.workspace, call.here)
 
-    serve_stdio(open_service, names, pinned=pinned, compat=compat)
+    serve_stdio(open_pool, names, pinned=pinned, compat=compat)
     sys.stderr.flush()
     # After stdin is closed nobody wants to wait for threads; an index survives that.
     os._exit(0)

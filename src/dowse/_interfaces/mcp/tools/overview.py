@@ -133,14 +133,14 @@ def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
             raise
         info["notices"] = [str(error)]
     else:
-        engine = projects.service.open(project)
+        engine = projects.pool.open(project)
         with engine.hold():
             info |= _state(projects, engine)
     return Reply(info, _told(info))
 
 
 def _project(projects: VisibleProjects, project: Project) -> Json:
-    record = ProjectRecord.of(project, projects.service.workspace)
+    record = ProjectRecord.of(project, projects.pool.workspace)
     told = pick(record, "name", "roots", "description")
     return told | {"description": visible_line(told["description"])}
 
@@ -152,11 +152,11 @@ def _state(projects: VisibleProjects, engine: Engine) -> Json:
     record = StatusRecord.of(engine.status())
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*record.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
-    job = projects.service.job(project.name)
+    job = projects.pool.job(project.name)
     running = job is not None and not job.ended.is_set()
     if not running and not notices and not record.up_to_date:
         notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
-        job = projects.service.index(project)
+        job = projects.pool.index(project)
         notices.append("The folder has changed; the index is being updated in the background.")
     return {
         "project": project.name,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.request import build_request
@@ -74,13 +73,13 @@ def _search(projects: VisibleProjects, arguments: Arguments) -> Reply:
     request = build_request(arguments, _as_many_as_fit(arguments))
     with projects.searched(arguments.get("project")) as engine:
         found = engine.search(request)
-        projects.service.metrics.searched(engine.project.name, found.seconds)
+        projects.pool.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
         budget = request.max_tokens or MAX_TOKENS
         if arguments.get("compact"):
-            return _within(_compacted(seen), budget, engine, _COMPACT)
-        return _within(seen, budget, engine, _FULL)
+            return _within(_one_line_each(seen), budget, engine, compact=True)
+        return _within(seen, budget, engine, compact=False)
 
 
 def _as_many_as_fit(arguments: Arguments) -> dict[str, int]:
@@ -109,26 +108,18 @@ def _is_here(engine: Engine, document: str) -> bool:
         return False
 
 
-class _Form(Struct, frozen=True):
-    """How results are written."""
-
-    structured: Callable[[Response, Searched], Json]
-    text: Callable[[Response], str]
-    links: Callable[[Response, Searched], tuple[ResourceLink, ...]]
-
-
-def _within(response: Response, budget: int, engine: Searched, form: _Form) -> Reply:
+def _within(response: Response, budget: int, engine: Searched, *, compact: bool) -> Reply:
     """Build the reply, each of its two forms with as much as the budget takes."""
-    structured = _fitted(
-        response, budget, lambda one: tokens_of_structure(form.structured(one, engine)), engine
-    )
-    text = _fitted(
-        response,
-        budget,
-        lambda one: tokens_of_text(form.text(one), form.links(one, engine)),
-        engine,
-    )
-    return Reply(form.structured(structured, engine), form.text(text), form.links(text, engine))
+
+    def structured(response: Response) -> Json:
+        return _structured(response, engine, compact=compact)
+
+    def text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
+        return (_compact_text(response), ()) if compact else _text(response, engine)
+
+    first = _fitted(response, budget, lambda one: tokens_of_structure(structured(one)), engine)
+    second = _fitted(response, budget, lambda one: tokens_of_text(*text(one)), engine)
+    return Reply(structured(first), *text(second))
 
 
 def _fitted(
@@ -195,28 +186,37 @@ def _visible(response: Response, engine: Searched) -> Response:
     )
 
 
-def _structured(response: Response, engine: Searched) -> Json:
+def _structured(response: Response, engine: Searched, *, compact: bool) -> Json:
+    def told(hits: tuple[Hit, ...], offset: int = 0) -> list[Json]:
+        return list(map(_compact_hit, hits)) if compact else _hits(hits, engine, offset)
+
+    counts = {"counts": _changes(response.counts), "merged": response.merged}
     structured: Json = {
         "project": engine.project.name,
         "about": QUOTED,
-        "query": response.query,
+        **({} if compact else {"query": response.query}),
         "no_good_match": response.no_good_match,
-        "hits": _hits(response.hits, engine, response.offset),
+        "hits": told(response.hits, response.offset),
         "notices": list(response.notices),
-        "statistics": {"counts": _changes(response.counts), "merged": response.merged},
+        **({} if compact else {"statistics": counts}),
     }
     if not response.hits:
-        structured["nearest"] = _hits(response.nearest, engine)
+        structured["nearest"] = told(response.nearest)
     if response.removed or not response.hits:
         structured["removed"] = dict(response.removed)
     return structured
 
 
-def _text(response: Response) -> str:
+def _text(response: Response, engine: Searched) -> tuple[str, tuple[ResourceLink, ...]]:
+    """Write the results as Markdown, with links to their documents."""
     named = replace(response, hits=_named(response.hits), nearest=_named(response.nearest))
     counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response.counts).items())
     told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
-    return f"{QUOTED}\n\n{as_markdown(with_projects(named))}\n{told}\n"
+    titles = {
+        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
+    }
+    links = tuple(link_to(*place, title) for place, title in titles.items())
+    return f"{QUOTED}\n\n{as_markdown(with_projects(named))}\n{told}\n", links
 
 
 def _changes(counts: Mapping[str, int]) -> dict[str, int]:
@@ -253,17 +253,10 @@ def _extras(record: HitRecord) -> Json:
     return {name: value for name, value in extras.items() if value}
 
 
-def _links(response: Response, engine: Searched) -> tuple[ResourceLink, ...]:
-    titles = {
-        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
-    }
-    return tuple(link_to(*place, title) for place, title in titles.items())
-
-
 # ── The compact form ─────────────────────────────────────────────────────────
 
 
-def _compacted(response: Response) -> Response:
+def _one_line_each(response: Response) -> Response:
     """Keep one line of each text."""
 
     def short(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -275,24 +268,8 @@ def _compacted(response: Response) -> Response:
     return replace(response, hits=short(response.hits), nearest=short(response.nearest))
 
 
-def _compact_structured(response: Response, engine: Searched) -> Json:
-    """Give the results, each by its title, its place and the line that matches."""
-    structured: Json = {
-        "project": engine.project.name,
-        "about": QUOTED,
-        "no_good_match": response.no_good_match,
-        "hits": [_compact_hit(hit) for hit in response.hits],
-        "notices": list(response.notices),
-    }
-    if not response.hits:
-        structured["nearest"] = [_compact_hit(hit) for hit in response.nearest]
-    if response.removed or not response.hits:
-        structured["removed"] = dict(response.removed)
-    return structured
-
-
 def _compact_text(response: Response) -> str:
-    """Write the same as a list."""
+    """Write the results as a list."""
     lines = [QUOTED, *(f"> {notice}" for notice in response.notices), ""]
     lines += [] if response.hits else ["Nothing was found."]
     lines += [f"- {coded(one)} kept out {n}" for one, n in response.removed.items()]
@@ -326,7 +303,3 @@ def _matching_line(hit: Hit) -> str:
     wanted = min(max(0, hit.line - hit.first_line), len(lines) - 1)
     told = (line for line in lines[wanted:] if line.strip() and not line.lstrip().startswith("#"))
     return shorten(" ".join(next(told, lines[wanted]).split()), _LONGEST)
-
-
-_FULL = _Form(_structured, _text, _links)
-_COMPACT = _Form(_compact_structured, _compact_text, lambda _, __: ())

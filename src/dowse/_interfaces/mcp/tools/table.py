@@ -188,7 +188,7 @@ ALIASES = {
 
 
 def tools(*, compat: bool = False) -> dict[str, ToolSpec]:
-    """The tools by name; with `compat`, also under their other names."""
+    """Return the tools by name; with `compat`, also under their other names."""
     found = {one.name: one for one in TOOLS}
     return found | (
         {name: _other_name(name, one) for name, one in ALIASES.items()} if compat else {}
