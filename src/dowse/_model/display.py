@@ -21,7 +21,7 @@ _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 def page_of(document: str, header_path: tuple[str, ...]) -> int | None:
-    """The page of a PDF that some headings are on; None for other files."""
+    """Return the page of a PDF that some headings are on; None for other files."""
     if not document.lower().endswith(".pdf"):
         return None
     pages = (_PAGE.fullmatch(one) for one in reversed(header_path))
@@ -29,24 +29,24 @@ def page_of(document: str, header_path: tuple[str, ...]) -> int | None:
 
 
 def place_of(document: str, page: int | None, lines: str) -> str:
-    """Where something is: lines, or the page of a PDF, whose lines nobody can count."""
+    """Return where something is: lines, or the page of a PDF, whose lines nobody can count."""
     return f"{document}:{lines}" if page is None else f"{document} p. {page}"
 
 
 def hit_line(hit: Hit) -> str:
-    """A hit on one line: how well it fits, its place and headings, and where else it matches."""
+    """Return a hit on one line: its label, place and headings, and where else it matches."""
     summary = f"{hit.match}  {_printable(hit.place)}  {_printable(_name(hit))}"
     remarks = "; ".join(filter(None, (hit.reason, also_at(hit))))
     return f"{summary}  ({remarks})" if remarks else summary
 
 
 def fit_of(hit: Hit) -> str:
-    """How well a hit fits its query, with the reason: `likely, 2 of 3 words found`."""
+    """Return how well a hit fits its query, with the reason: `likely, 2 of 3 words found`."""
     return ", ".join(filter(None, (hit.match, hit.reason)))
 
 
 def also_at(hit: Hit) -> str:
-    """Where else the document of a hit matches, in words: `2 more: lines 30–41, 60–66`."""
+    """Return where else the document of a hit matches, in words: `2 more: lines 30–41, 60–66`."""
     pages = [page_of(hit.document, one.header_path) for one in hit.more]
     if hit.more and None not in pages:
         places, unit = [f"{page}" for page in dict.fromkeys(pages)], "p."
@@ -58,14 +58,14 @@ def also_at(hit: Hit) -> str:
 
 
 def response_lines(response: Response) -> str:
-    """A response as text: one line for each hit."""
+    """Return a response as text: one line for each hit."""
     poor = ", no good match" if response.no_good_match else ""
     title = f"<Response to {response.query!r}: {counted(len(response.hits), 'hit')}{poor}>"
     return "\n".join([title, *(f"  {hit_line(hit)}" for hit in response.hits)])
 
 
 def response_html(response: Response) -> str:
-    """A response as HTML, in which text of documents is only text."""
+    """Return a response as HTML, in which text of documents is only text."""
     return "\n".join(_html(response))
 
 
@@ -92,5 +92,5 @@ def _name(hit: Hit) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text without characters that could change what a terminal shows."""
+    """Return the text without characters that could change what a terminal shows."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

@@ -39,7 +39,7 @@ class SourceFile(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """Return where it is."""
         return Path(self.place)
 
 
@@ -76,7 +76,7 @@ class Fields(Struct, frozen=True):
     properties: tuple[tuple[str, tuple[str, ...]], ...] = ()  # all of the frontmatter, as written
 
     def texts(self) -> dict[str, str]:
-        """The texts that can be searched for, by field."""
+        """Return the texts that can be searched for, by field."""
         return {
             "title": self.title,
             "keywords": "\n".join(self.keywords),
@@ -185,16 +185,16 @@ class ChunkedDocument(Struct, frozen=True):
     context: Context = "title"  # what is embedded before the text of a chunk
 
     def text_of(self, part: Section | Chunk) -> str:
-        """The text that a section or chunk covers."""
+        """Return the text that a section or chunk covers."""
         return self.document.text[part.start : part.end]
 
     def embedding_text(self, chunk: Chunk) -> str:
-        """What the embedder reads of a chunk."""
+        """Return what the embedder reads of a chunk."""
         title = self.document.fields.title
         return embedding_text(title, chunk.header_path, self.text_of(chunk), self.context)
 
     def code_by_chunk(self) -> list[list[CodeBlock]]:
-        """For each chunk, the code that begins in it; what is left out at the end has none."""
+        """Return for each chunk the code that begins in it; code in no chunk is left out."""
         found: list[list[CodeBlock]] = [[] for _ in self.chunks]
         ends = [chunk.end for chunk in self.chunks]
         for block in self.document.code_blocks:
@@ -214,7 +214,7 @@ class ChunkedDocument(Struct, frozen=True):
         return [*((first, Name(kind, (name,), *place)) for kind, name in named), *self._headings()]
 
     def _headings(self) -> Iterator[tuple[Chunk, Name]]:
-        """Each heading with the chunk that has it; what is left out at the end has none."""
+        """Return each heading with the chunk that has it; what is left out at the end has none."""
         ends, text = [chunk.end for chunk in self.chunks], self.document.text
         above: list[Heading] = []
         for heading in self.document.headings:
@@ -230,18 +230,18 @@ class ChunkedDocument(Struct, frozen=True):
 def embedding_text(
     title: str, header_path: tuple[str, ...], text: str, context: Context = "title"
 ) -> str:
-    """What the embedder reads of a chunk: title and header path, a blank line, the text."""
+    """Return what the embedder reads of a chunk: title and header path, a blank line, the text."""
     paths = {"title": titled_path(title, header_path), "headings": header_path, "none": ()}
     path = paths[context]
     return f"{header_line(path)}\n\n{text}" if path else text
 
 
 def titled_path(title: str, header_path: tuple[str, ...]) -> tuple[str, ...]:
-    """The title and the headings below it; a title that is the first heading is there once."""
+    """Return the title and the headings below it, without a first heading that repeats it."""
     repeated = header_path and fold_name(header_path[0]) == fold_name(title)
     return header_path if repeated or not title else (title, *header_path)
 
 
 def header_line(header_path: tuple[str, ...]) -> str:
-    """A header path as people read it: `A > B > C`."""
+    """Return a header path as people read it: `A > B > C`."""
     return " > ".join(header_path)

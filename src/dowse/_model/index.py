@@ -34,7 +34,7 @@ EMBEDDING_TEXT_VERSION = 2
 
 
 def context_of(stamp: Stamp | None) -> Context:
-    """What is embedded before the text of a chunk; older indexes do not say it."""
+    """Return what is embedded before the text of a chunk; older indexes do not say it."""
     context: Context = (stamp or {}).get("chunk", {}).get("context", "title")
     return context
 
@@ -87,12 +87,12 @@ class EmbeddedBatch(Struct, frozen=True):
 
 
 def text_key(text: str) -> bytes:
-    """The name under which the vector of a text is kept: 16 bytes of its hash."""
+    """Return the name under which the vector of a text is kept: 16 bytes of its hash."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def short_id(document_id: str) -> str:
-    """Eight hex digits for a document."""
+    """Return eight hex digits for a document."""
     return hashlib.sha256(document_id.encode()).hexdigest()[:8]
 
 
@@ -111,7 +111,7 @@ class FileState(msgspec.Struct, frozen=True, gc=False):
     settled: bool = True  # False when it was so fresh that it may have changed again unseen
 
     def at(self, mtime_ns: int) -> FileState:
-        """The same bytes with another time."""
+        """Return the same bytes with another time."""
         return FileState(self.size, mtime_ns, self.digest, self.settled)
 
 
@@ -125,7 +125,7 @@ class Shard(Struct, frozen=True):
         return f"{self.number}/{self.count}"
 
     def holds(self, document_id: str) -> bool:
-        """Whether a document belongs to this part; the same on every machine, for ever."""
+        """Tell whether a document belongs to this part; the same on every machine, for ever."""
         digest = hashlib.sha256(document_id.encode("utf-8", "surrogatepass")).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
@@ -146,7 +146,7 @@ class IndexedDocument(Struct, frozen=True):
 
     @property
     def modified(self) -> float:
-        """What the frontmatter says, else the file's time."""
+        """Return what the frontmatter says, else the file's time."""
         return modified(self.chunked.document.fields, self.state.mtime_ns)
 
 
@@ -190,7 +190,7 @@ class StoredChunk(Struct, frozen=True):
     document: DocumentEntry
 
     def embedding_text(self, context: Context) -> str:
-        """What the embedder has read of it, in an index with this context."""
+        """Return what the embedder has read of it, in an index with this context."""
         title, path = self.document.fields.title, self.chunk.header_path
         return embedding_text(title, path, self.text, context)
 
@@ -242,7 +242,7 @@ class Finding(Struct, frozen=True):
 
 
 def modified(fields: Fields, mtime_ns: int) -> float:
-    """When a document was last changed: by its own account, else by its file's."""
+    """Return when a document was last changed: by its own account, else by its file's."""
     return mtime_ns / 1e9 if fields.modified is None else fields.modified
 
 
@@ -267,7 +267,7 @@ class IndexReport(Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing that should be in the index had to be left out."""
+        """Tell whether nothing that should be in the index had to be left out."""
         return not self.notices and not any(item.whole and item.lost for item in self.left_out)
 
 
@@ -286,4 +286,4 @@ Announce = Callable[[Event], None]
 
 
 def silent(event: Event) -> None:
-    """An announcer that nobody listens to."""
+    """Ignore an event."""

@@ -50,18 +50,18 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> Model:
-        """The model behind the vectors; reading it loads no weights."""
+        """Return the model behind the vectors; reading it loads no weights."""
         ...
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
-        """Embeds texts to be found, yielding batches as they are done.
+        """Embed texts to be found, yielding batches as they are done.
 
         Raises `WeightsMissing` or `EndpointFailed` when no vectors can be made.
         """
         ...
 
     def query(self, text: str) -> Vector:
-        """Embeds a text to search with."""
+        """Embed a text to search with."""
         ...
 
 
@@ -74,33 +74,33 @@ class Analyzer(Protocol):
 
     @property
     def stamp(self) -> Mapping[str, object]:
-        """The settings that terms depend on; an index built with others is refused."""
+        """Return the settings that terms depend on; an index built with others is refused."""
         ...
 
     def chunk_terms(
         self, fields: Fields, header_path: Sequence[str], text: str
     ) -> list[tuple[str, int]]:
-        """The terms of a chunk with their positions; a term weighs as often as it is listed."""
+        """Return the terms of a chunk with positions; a term weighs as often as it is listed."""
         ...
 
     def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
-        """The terms of `chunk_terms`; one that is listed at a position twice follows it twice."""
+        """Return the terms of `chunk_terms`; one listed twice at a position follows it twice."""
         ...
 
     def query_terms(self, text: str) -> list[str]:
-        """The distinct terms of a query; those of a chunk's text are among the chunk's."""
+        """Return the distinct terms of a query; those of a chunk's text are among the chunk's."""
         ...
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
-        """The identifiers of a piece of code and their parts, with their positions."""
+        """Return the identifiers of a piece of code and their parts, with their positions."""
         ...
 
     def code_stream(self, text: str) -> Stream:
-        """The terms of `code_terms`."""
+        """Return the terms of `code_terms`."""
         ...
 
     def vocabulary(self, text: str) -> Counter[str]:
-        """The words of a text that the vocabulary can hold, with how often they occur."""
+        """Return the words of a text that the vocabulary can hold, with how often they occur."""
         ...
 
 
@@ -112,7 +112,7 @@ class Reranker(Protocol):
     """
 
     def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers the query; raises `EmbedError` when it cannot say."""
+        """Return how well each passage answers the query; raise `EmbedError` when it cannot say."""
         ...
 
 
@@ -121,11 +121,11 @@ class Writer(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name, for people."""
+        """Return the model's name, for people."""
         ...
 
     def write(self, instructions: str, material: str) -> str:
-        """What the model writes by these instructions; raises `EndpointFailed` when it cannot."""
+        """Let the model write by these instructions; raise `EndpointFailed` when it cannot."""
         ...
 
 
@@ -141,62 +141,62 @@ class DocumentTable(Protocol):
 
     @property
     def generation(self) -> int:
-        """How many batches the index has taken."""
+        """Return how many batches the index has taken."""
         ...
 
     def stamp(self) -> Stamp | None:
-        """What the index was built with; None while it is new."""
+        """Return what the index was built with; None while it is new."""
         ...
 
     def roots(self) -> list[str]:
-        """The folders that the index was made of, as far as it knows."""
+        """Return the folders that the index was made of, as far as it knows."""
         ...
 
     def counts(self) -> Counts:
-        """How much the index holds."""
+        """Return how much the index holds."""
         ...
 
     def sizes(self) -> Sizes:
-        """How much the index holds, in numbers that are quick to ask for."""
+        """Return how much the index holds, in numbers that are quick to ask for."""
         ...
 
     def is_finished(self) -> bool:
-        """Whether the last run that changed documents has come to its end."""
+        """Tell whether the last run that changed documents has come to its end."""
         ...
 
     def has_more_than(self, documents: int) -> bool:
-        """Whether there are more documents than so many; quick, however many there are."""
+        """Tell whether there are more documents than so many; quick, however many there are."""
         ...
 
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
-        """What is known of the files whose document ids begin in one of these ways, by id."""
+        """Return what is known of the files whose document ids begin so, by id."""
         ...
 
     def documents(self) -> list[DocumentEntry]:
-        """All documents, by id."""
+        """Return all documents, by id."""
         ...
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """One document, whole."""
+        """Return one document, whole."""
         ...
 
     def find(self, short: str) -> list[tuple[str, int, int]]:
-        """What an abbreviated id can mean: document id, first and last line."""
+        """Return what an abbreviated id can mean: document id, first and last line."""
         ...
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
-        """Chunks by key, in the order asked for; unknown keys are passed over."""
+        """Return chunks by key, in the order of the keys; unknown keys are skipped."""
         ...
 
     def named(self, name: str, limit: int) -> list[tuple[ChunkKey, Name]]:
-        """The chunks that are called so, titles first, then aliases, then headings; by key.
+        """Return the chunks that are called so, titles first, then aliases, then headings; by key.
 
         Names are compared by `fold_name`. A title or an alias names the first chunk of a document.
         """
         ...
 
     def keys_of(self, document_ids: Collection[str]) -> Keys:
-        """The chunks of these documents."""
+        """Return the chunks of these documents."""
         ...
 
 
@@ -204,15 +204,15 @@ class Links(Protocol):
     """How the documents hang together."""
 
     def all(self) -> list[Edge]:
-        """All links, by source and line."""
+        """Return all links, by source and line."""
         ...
 
     def of(self, document_ids: Collection[str]) -> list[Edge]:
-        """The links that begin or end at any of these documents, by source and line."""
+        """Return the links that begin or end at any of these documents, by source and line."""
         ...
 
     def communities(self) -> dict[str, int]:
-        """The community of each document that has one, by id."""
+        """Return the community of each document that has one, by id."""
         ...
 
 
@@ -220,15 +220,15 @@ class Vocabulary(Protocol):
     """The words of all documents, with how often they occur."""
 
     def most_frequent(self, size: int) -> list[str]:
-        """The most frequent words, most frequent first."""
+        """Return the most frequent words, most frequent first."""
         ...
 
     def beginning(self, prefix: str, limit: int) -> list[str]:
-        """Words that begin so, most frequent first."""
+        """Return words that begin so, most frequent first."""
         ...
 
     def spelled_like(self, word: str, limit: int) -> list[str]:
-        """Words that are spelled nearly so, nearest first, then most frequent.
+        """Return words that are spelled nearly so, nearest first, then most frequent.
 
         Nearly means one slip (a letter too many, too few, wrong, or swapped with its neighbour)
         in four to seven letters, two in eight and more, none in fewer.
@@ -240,15 +240,15 @@ class TextVectors(Protocol):
     """The vectors that were made of texts, kept by text key for as long as a text may return."""
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors of these text keys, as far as there are any."""
+        """Return the vectors of these text keys, as far as there are any."""
         ...
 
     def missing(self, keys: Sequence[bytes]) -> list[bytes]:
-        """Those of these text keys that have no sound vector, in their order; for the writer."""
+        """Return those of these text keys without a sound vector, in order; for the writer."""
         ...
 
     def waiting(self) -> dict[ChunkKey, str]:
-        """The chunks without a vector, in the order of the text, each with its document's id."""
+        """Return the chunks without a vector, in the order of the text, with their documents."""
         ...
 
 
@@ -257,13 +257,13 @@ class KeywordSearch(Protocol):
 
     @property
     def size(self) -> int:
-        """How many chunks it holds."""
+        """Return how many chunks it holds."""
         ...
 
     def search(
         self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
     ) -> Scores:
-        """Chunks that hold any of the terms, best first; only `among` these keys, if given.
+        """Find chunks with any of the terms, best first; only `among` these keys, if given.
 
         Promises: what `among` leaves is what it would leave of an unlimited call, scores included;
         equal scores are ordered by key, also where the limit cuts.
@@ -271,7 +271,7 @@ class KeywordSearch(Protocol):
         ...
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
-        """In about how many chunks each term occurs; 0 means none."""
+        """Return in about how many chunks each term occurs; 0 means none."""
         ...
 
 
@@ -279,14 +279,14 @@ class VectorSearch(Protocol):
     """Finds chunks by their vectors."""
 
     def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
-        """Chunks by cosine to the vector, best first; only `among` these keys, if given.
+        """Find chunks by cosine to the vector, best first; only `among` these keys, if given.
 
         A large index may miss a few of the nearest; `among` never makes it miss more.
         """
         ...
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
-        """The vectors of these chunks; those without one are passed over."""
+        """Return the vectors of these chunks; those without one are skipped."""
         ...
 
 
@@ -304,7 +304,7 @@ class IndexReader(Struct, frozen=True):
 
 
 def within(keys: Keys, among: Keys) -> Keys:
-    """Those of these keys that are `among` others, which ascend; each once, ascending."""
+    """Return those of these keys that are `among` others, which ascend; each once, ascending."""
     import numpy as np  # noqa: PLC0415  (what only names the ports must not take so long to load)
 
     few = np.unique(keys)  # to sort the others as well would take longer than most searches
@@ -324,15 +324,15 @@ class IndexWriter(Protocol):
     text_vectors: TextVectors
 
     def start(self, stamp: Stamp) -> None:
-        """Empties the index and stamps it; known vectors are kept."""
+        """Empty the index and stamp it; known vectors are kept."""
         ...
 
     def note_roots(self, roots: Sequence[str]) -> None:
-        """Notes which folders the index is made of, so that its project can be restored."""
+        """Note which folders the index is made of, so that its project can be restored."""
         ...
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Says which documents an index that is still empty will get.
+        """Say which documents an index that is still empty will get.
 
         A store that weighs terms when it writes them learns their average length from these; others
         need not look at them. Keyword search then scores at once as it does after `tidy`.
@@ -340,15 +340,15 @@ class IndexWriter(Protocol):
         ...
 
     def apply(self, batch: Batch) -> None:
-        """Takes a batch in one transaction: after a crash all of it is there, or nothing."""
+        """Take a batch in one transaction: after a crash all of it is there, or nothing."""
         ...
 
     def remember(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Keeps vectors by text key; chunks that were waiting for one of them get it."""
+        """Keep vectors by text key; chunks that were waiting for one of them get it."""
         ...
 
     def pending(self) -> frozenset[Maintenance]:
-        """What has not been done since documents last changed, also when that run was killed.
+        """Return what is still to be done after documents changed, also by a killed run.
 
         A batch that changes documents owes it, in its own transaction; `set_communities` and
         `tidy` pay it. A store that sees that no link leads elsewhere owes no communities.
@@ -356,11 +356,11 @@ class IndexWriter(Protocol):
         ...
 
     def set_communities(self, communities: Mapping[str, int]) -> None:
-        """Replaces the communities."""
+        """Replace the communities."""
         ...
 
     def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
-        """Gives back what nothing needs any more; so many words of the vocabulary are needed.
+        """Give back what nothing needs any more; so many words of the vocabulary are needed.
 
         Afterwards keyword search scores as in a fresh index, to within rounding. A large index of
         which little was deleted may be left as it is, unless it is to be `thorough`.
@@ -380,19 +380,19 @@ class Store(Protocol):
 
     @property
     def place(self) -> str:
-        """Where the index is kept, for people."""
+        """Return where the index is kept, for people."""
         ...
 
     def bytes(self) -> int:
-        """How many bytes it takes there."""
+        """Return how many bytes it takes there."""
         ...
 
     def read(self) -> AbstractContextManager[IndexReader]:
-        """Opens the newest generation; raises `Damaged` when a file of it is not as written."""
+        """Open the newest generation; raise `Damaged` when a file of it is not as written."""
         ...
 
     def write(self, wait: float = 0.0, part: str = "") -> AbstractContextManager[IndexWriter]:
-        """Becomes the writer; raises `Locked` when another still is after `wait` seconds.
+        """Become the writer; raise `Locked` when another still is after `wait` seconds.
 
         `part` says that only one part of the documents is written, such as `3/16`. Where machines
         share the index, writers of different parts work at once; elsewhere it changes nothing.
@@ -400,7 +400,7 @@ class Store(Protocol):
         ...
 
     def replace(self, wait: float = 0.0) -> AbstractContextManager[IndexWriter]:
-        """Becomes the writer of an index that is written from nothing, in place of this one.
+        """Become the writer of an index that is written from nothing, in place of this one.
 
         Where machines share the index, readers have the former one until the block ends, and keep
         it when the block raises or the process is killed. Elsewhere the block writes into the index
@@ -409,19 +409,19 @@ class Store(Protocol):
         ...
 
     def check(self) -> list[Finding]:
-        """Looks at every part; an empty list means that the index is whole."""
+        """Look at every part; an empty list means that the index is whole."""
         ...
 
     def repair(self, wait: float = 0.0) -> None:
-        """Rebuilds what is damaged, as far as the truth is intact."""
+        """Rebuild what is damaged, as far as the truth is intact."""
         ...
 
     def discard(self, wait: float = 0.0) -> None:
-        """Removes the index, known vectors included: the way out when the truth is damaged."""
+        """Remove the index, known vectors included: the way out when the truth is damaged."""
         ...
 
     def close(self) -> None:
-        """Closes everything that is open; a later call opens it again."""
+        """Close everything that is open; a later call opens it again."""
         ...
 
 
@@ -433,28 +433,28 @@ class IndexPlaces(Protocol):
     """
 
     def store(self, project: Path, analyzer: Analyzer, announce: Announce) -> Store:
-        """The store of the project in a folder; nothing is opened yet."""
+        """Return the store of the project in a folder; nothing is opened yet."""
         ...
 
     def holding(self, projects: Path) -> list[str]:
-        """The names of those folders among the projects that hold an index."""
+        """Return the names of those folders among the projects that hold an index."""
         ...
 
     def roots(self, project: Path) -> list[str]:
-        """The folders that an index was made of; nothing when it cannot be read.
+        """Return the folders that an index was made of; nothing when it cannot be read.
 
         It needs no settings: it is asked when the file of the project is lost.
         """
         ...
 
     def undisturbed(self, project: Path) -> AbstractContextManager[object]:
-        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
+        """Keep writers away from an index, if there is one; raise `Locked` while one works."""
         ...
 
     def carry(self, project: Path, to: Path) -> None:
-        """Lets another folder know what is needed to find the index of a project outside of it."""
+        """Let another folder know what is needed to find the index of a project outside of it."""
         ...
 
     def remove(self, project: Path) -> None:
-        """Removes what an index has outside the folder of its project; the folder stays."""
+        """Remove what an index has outside the folder of its project; the folder stays."""
         ...

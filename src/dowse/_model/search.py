@@ -178,19 +178,19 @@ class Hit(Struct, frozen=True):
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The headings above it, without those that only say the title or the page again."""
+        """Return the headings above it, without those that only say the title or the page again."""
         shown = self.header_path[self.header_path[:1] == (self.title,) :]
         page = self.page
         return shown if page is None else tuple(one for one in shown if one != f"Page {page}")
 
     @property
     def page(self) -> int | None:
-        """The page of a PDF where the match is, from 1; None for other files."""
+        """Return the page of a PDF where the match is, from 1; None for other files."""
         return page_of(self.document, self.header_path)
 
     @property
     def place(self) -> str:
-        """Where the match is, as people write it: `guides/restore.md:12`, `manual.pdf p. 12`."""
+        """Return where the match is: `guides/restore.md:12`, `manual.pdf p. 12`."""
         return place_of(self.document, self.page, f"{self.line}")
 
 
@@ -253,5 +253,5 @@ class ModelFit(Struct, frozen=True):
     shift: float = 0.0
 
     def mapped(self, cosine: float) -> float:
-        """What the default model would have said, on average."""
+        """Return what the default model would have said, on average."""
         return self.scale * cosine + self.shift

@@ -40,7 +40,7 @@ class EngineAddress(Struct, frozen=True):
 
     @property
     def http(self) -> str:
-        """The address as the clients take it."""
+        """Return the address as the clients take it."""
         return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
 
@@ -119,7 +119,7 @@ class StoreOptions(Options, frozen=True):
     ] = 1
 
     def __post_init__(self) -> None:
-        """Rejects what no database and no engine could be reached with."""
+        """Reject what no database and no engine could be reached with."""
         super().__post_init__()
         if self.url:
             self.database  # noqa: B018  (it raises)
@@ -137,7 +137,7 @@ class StoreOptions(Options, frozen=True):
 
     @property
     def database(self) -> dict[str, str | int]:
-        """The parameters of a connection; raises `BadSettings` when the address is none."""
+        """Return the parameters of a connection; raise `BadSettings` when the address is none."""
         found = _DATABASE.fullmatch(self.url)
         if not found:
             if self.url.partition("://")[0] in ENGINES:
@@ -182,12 +182,12 @@ class StoreOptions(Options, frozen=True):
 
     @property
     def build_values(self) -> dict[str, float | int | str]:
-        """The parameters for building, by name."""
+        """Return the parameters for building, by name."""
         return dict(_parameter("store.build", entry) for entry in self.build)
 
     @property
     def query_values(self) -> dict[str, float | int | str]:
-        """The parameters for searching, by name."""
+        """Return the parameters for searching, by name."""
         return dict(_parameter("store.query", entry) for entry in self.query)
 
 
