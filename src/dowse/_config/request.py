@@ -49,7 +49,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "offset",
-        "How many of the first results to pass over.",
+        "Skip this many results.",
         "integer",
         low=0,
         high=10_000,
@@ -64,28 +64,28 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "tag",
-        "Only with all of these tags, or tags below them.",
+        "Filter by tag; all must match, nested tags count.",
         "texts",
         aliases=("tags",),
         example="database",
     ),
-    Parameter("path", "Only paths that begin with one of these.", "texts", example="guides/"),
+    Parameter("path", "Filter by the beginning of the path.", "texts", example="guides/"),
     Parameter(
-        "after", "Only changed since: 2024-06-30, 2024, yesterday, 7d.", "date", example="7d"
+        "after", "Filter by date: since 2024-06-30, 2024, yesterday, 7d.", "date", example="7d"
     ),
-    Parameter("before", "Only changed before this date.", "date", example="2025"),
+    Parameter("before", "Filter by date: changed before it.", "date", example="2025"),
     Parameter(
         "where",
-        "Only where frontmatter says so: status=draft, rating>3.",
+        "Filter by a field of the frontmatter: status=draft, rating>3.",
         "texts",
         example="status=draft",
     ),
-    Parameter("category", "Only in one of these categories.", "texts", example="guide"),
-    Parameter("author", "Only by one of these, or a part of the name.", "texts", example="Ada"),
-    Parameter("source", "Only files with one of these endings: md, pdf.", "texts", example="md"),
+    Parameter("category", "Filter by category.", "texts", example="guide"),
+    Parameter("author", "Filter by author; a part of the name is enough.", "texts", example="Ada"),
+    Parameter("source", "Filter by file extension: md, pdf.", "texts", example="md"),
     Parameter(
         "language",
-        "Only with code in one of these languages.",
+        "Filter by the language of a code block.",
         "texts",
         aliases=("lang",),
         example="python",
@@ -124,7 +124,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "rerank",
-        "Read the first results once more, with the query; slower.",
+        "Rerank the top results (slower).",
         "boolean",
         setting="rerank.enabled",
     ),

@@ -315,7 +315,7 @@ class IndexRecord(Struct, frozen=True):
     chunks: Annotated[int, "Chunks written."]
     embedded: Annotated[int, "Texts that the embedding model had to read."]
     secrets: Annotated[int, "Secrets that were left out of what was added or changed."]
-    unreadable: Annotated[int, "Texts in a script that the model cannot read; words find them."]
+    unreadable: Annotated[int, "Texts in a script that the model does not support."]
     left_out: Annotated[tuple[LeftOut, ...], "Files, or parts of them (`whole: false`), left out."]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
     complete: Annotated[bool, "False: something is missing, and the exit code is 3."]

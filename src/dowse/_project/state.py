@@ -38,7 +38,7 @@ class UnfinishedRun(Struct, frozen=True):
         """Say how far it is; `project` is its name as a shell takes it."""
         so_far = f"{self.done:,} of {self.total:,} {self.unit}"
         if self.is_running and self.unit == "chunks":
-            return f"Words find everything; meaning follows: {so_far} have their vector so far."
+            return f"Keyword search is ready. Embedding: {so_far}."
         if self.is_running:
             return f"The index is being built: {so_far} so far, so results may be incomplete."
         return f"The last run ended after {so_far}. Continue it with: dowse index -p {project}"

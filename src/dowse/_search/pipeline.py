@@ -158,23 +158,23 @@ RANK_STAGES = (
     ),
     SearchStage(
         "readable",
-        "Trusts vectors as far as they read",
+        "Reduces vector weight for scripts the model cannot read",
         trust_the_readable,
         when=reads_latin,
     ),
     SearchStage(
         "community",
-        "Favours what belongs together",
+        "Boosts documents in the same link community",
         favour_communities,
         multiplies=True,
     ),
     SearchStage(
         "dynamic_weights",
-        "Weighs by how sure each ranking is",
+        "Weighs each ranking by how much its scores vary",
         adjust_weights,
         replayed=True,
     ),
-    SearchStage("fuse", "Makes one ranking of all", fuse, replayed=True),
+    SearchStage("fuse", "Merges the rankings into one", fuse, replayed=True),
     SearchStage("names", "Looks for titles like the query", find_named, when=is_exact_on),
     SearchStage(
         "fresh", "Leaves out deleted files", drop_deleted, when=lambda s: s.settings.search.fresh
@@ -252,10 +252,10 @@ CUT_STAGES = (
 )
 
 LIST_STAGES = (
-    SearchStage("diversity", "Mixes the list", diversify, off=_NO_DIVERSITY, ablated=False),
+    SearchStage("diversity", "Diversifies the list", diversify, off=_NO_DIVERSITY, ablated=False),
     SearchStage(
         "rerank",
-        "Reads the first results again",
+        "Reranks the first results",
         read_closely,
         when=lambda s: not s.settled,
         needs_vectors=True,

@@ -59,8 +59,8 @@ def test_words_find_everything_before_the_first_vector_is_made(vault: Path, tmp_
     assert {place.strategy for hit in response.hits for place in hit.trace.places} == {"keyword"}
     (notice,) = response.notices
     chunks = open_engine(vault, tmp_path / "index").status().counts.chunks
-    assert notice.startswith("Words find everything; meaning follows: ")
-    assert f": 0 of {chunks} chunks have their vector so far." in notice
+    assert notice.startswith("Keyword search is ready. Embedding: ")
+    assert f": 0 of {chunks} chunks." in notice
 
 
 def test_words_rank_meanwhile_as_they_do_alone(vault: Path, tmp_path: Path) -> None:

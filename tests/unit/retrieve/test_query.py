@@ -249,7 +249,7 @@ def test_pasted_pages_are_cut_and_that_is_reported() -> None:
 def test_a_query_without_words_is_reported(text: str) -> None:
     query = understood(text)
     assert (query.written, query.terms) == (text, ())
-    assert query.notices == ("The query holds no word to search for.",)
+    assert query.notices == ("The query has no words to search for.",)
 
 
 def test_common_words_alone_can_still_be_embedded() -> None:

@@ -22,7 +22,7 @@ _FROM_FOLDER = "Fetch it elsewhere and run: dowse models pull NAME --from FOLDER
 def fill_from_hub(name: str, folder: Path, announce: Announce) -> None:
     """Fetches the files of a model that dowse uses, and no others, into a folder."""
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES:
-        raise weights_missing(f"HF_HUB_OFFLINE forbids to fetch {name}.", _FROM_FOLDER)
+        raise weights_missing(f"Cannot download {name}: HF_HUB_OFFLINE is set.", _FROM_FOLDER)
     # Its library looks at these when it is imported. Without the first it tells the hub, and asks
     # it, about the program that runs dowse; without the second it keeps logs and a cache in the
     # user's folder. A value that the user has chosen stays.

@@ -31,7 +31,7 @@ _FAILURES = {
     "413": "The request is too large.",
     "414": "The address is too long; POST takes more.",
     "415": "The body is not declared as JSON.",
-    "421": "The server is not called by this name.",
+    "421": "Unknown host name in the request.",
     "422": "The request is well formed, but a setting, a date or a reference in it is not right.",
     "431": "The headers are too large.",
     "503": "The embedding model cannot be had.",

@@ -350,7 +350,7 @@ def picture(call: ApiCall) -> PictureRecord:
         choices=SORTS,
         default="path",
     ),
-    Parameter("since", "Only changed since: 2024-06-30, 2024, yesterday, 7d.", "date"),
+    Parameter("since", "Filter by date: changed since 2024-06-30, 2024, yesterday, 7d.", "date"),
     option("path"),
     *_PART,
 )

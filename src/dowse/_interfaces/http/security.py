@@ -136,7 +136,7 @@ class Guard:
             return _misfit(headers) or _excess(scope, headers, self._access.limits)
         host = headers.getlist("host")
         if len(host) != 1 or not self._access.knows(_name(host[0])):
-            return 421, "The server is not called by this name.", self._called
+            return 421, "Unknown host name in the request.", self._called
         is_from_elsewhere = not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope)
         if is_from_elsewhere and not origin:
             return 403, "Pages from elsewhere may not ask this server.", _FOR_PAGES

@@ -82,7 +82,7 @@ def understand(text: str, analyzer: Analyzer, known: Known = _NOTHING_KNOWN) -> 
     if demanded > _MOST_CONDITIONS:
         notices.append(f"Only the first {_MOST_CONDITIONS} of {demanded} conditions were kept.")
     if not kept and not any(map(str.isalnum, words)):
-        notices.append("The query holds no word to search for.")
+        notices.append("The query has no words to search for.")
     return Query(
         written=text,
         text=words,

@@ -54,5 +54,5 @@ def _as_answer(search: SearchState) -> Query:
     written = search.request.query
     terms = tuple(search.parts.analyzer.query_terms(written))
     asked = any(map(str.isalnum, written))
-    notices = () if asked else ("The hypothesis holds no word to search for.",)
+    notices = () if asked else ("The hypothesis has no words to search for.",)
     return Query(written, written, terms, (), notices=notices)
