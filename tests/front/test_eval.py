@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, on_terminal
-from dowse._interfaces.cli.draw.eval import draw_eval
+from dowse._interfaces.cli.draw.evaluation import draw_eval
 from dowse._project.evaluation.measures import Difference, Measures
 from dowse._project.evaluation.report import (
     AblationRow,

@@ -85,6 +85,7 @@ _MODULES = {
     "lists": ("ls", "recent", "tags", "folders", "fields"),
     "index": ("index", "watch", "status", "reset"),
     "archive": ("export", "import", "move"),
+    "evaluation": ("eval", "tune"),
     "setup": ("models", "doctor", "completion", "version"),
 }
 """Which commands share a module of `commands`; every other one has its own."""

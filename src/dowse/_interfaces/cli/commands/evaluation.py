@@ -1,22 +1,33 @@
-"""`dowse tune`: find the settings that rank best on a project's own documents."""
+"""`dowse eval`, `tune`: measure how well queries are answered, and find better settings."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
+from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.command import Command, pass_call
+from dowse._interfaces.cli.draw.evaluation import ChangeRecord, TuneRecord, draw_eval, draw_tune
 from dowse._interfaces.cli.draw.text import folded, line
-from dowse._interfaces.cli.draw.tune import ChangeRecord, TuneRecord, draw_tune
-from dowse._model import ModelFit
+from dowse._interfaces.cli.options import setting_names
+from dowse._model import Announce, ModelFit
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import read_collection
-from dowse._project.evaluation.own_queries import PER_KIND, OwnQuery, own_queries, told_counts
+from dowse._project.evaluation.bench import open_bench, open_own_bench
+from dowse._project.evaluation.collections import read_collection, sample
+from dowse._project.evaluation.evaluate import EvalRequest, evaluate
+from dowse._project.evaluation.own_queries import (
+    PER_KIND,
+    OwnQuery,
+    own_collection,
+    own_queries,
+    told_counts,
+)
+from dowse._project.evaluation.report import EvalRecord
 from dowse._project.evaluation.tune import (
     BoostTrial,
     Question,
@@ -32,7 +43,147 @@ from dowse._util.files import real_path
 from dowse._util.locations import short_path
 from dowse.errors import UsageError
 
-_EXAMPLES = """\
+_EVAL_EXAMPLES = """\
+\b
+Examples:
+  dowse eval benchmarks/corpus                       measure the settings as they hold
+  dowse eval SET --preset seed-a --save seed-a.run   and keep the run
+  dowse eval SET --run seed-a.run --run other.run    judge run files
+  dowse eval SET --compare seed-a default            is the second better?
+  dowse eval SET --compare default fuse.keyword=2
+  dowse eval SET --ablate                            what is each stage worth?
+  dowse eval --self -p notes                         by queries out of the notes
+"""
+
+
+@click.command(cls=Command, record=EvalRecord, epilog=_EVAL_EXAMPLES)
+@click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Judge a TREC run file instead of searching; several: each.",
+)
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep what was found as a TREC run file, outside of the folders of all projects.",
+)
+@click.option("--force", is_flag=True, help="With --save: overwrite a file that is there already.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=setting_names,
+    help="Any setting, of a search or of the index, for this once.",
+)
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="A named set of settings.")
+@click.option(
+    "--compare",
+    nargs=2,
+    metavar="A B",
+    help="Whether B is better than A: each a run file, a preset, a NAME=VALUE, or default.",
+)
+@click.option(
+    "--ablate", "switch", is_flag=True, help="Switch every stage and strategy, one at a time."
+)
+@click.option(
+    "--queries",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Ask so many of the queries only, always the same ones.",
+)
+@click.option(
+    "--self",
+    "own",
+    is_flag=True,
+    help="Instead of SET: queries drawn from the project's own documents.",
+)
+@click.option(
+    "--per-kind",
+    type=click.IntRange(min=1),
+    default=PER_KIND,
+    show_default=True,
+    metavar="N",
+    help="With --self: queries drawn of each kind at most.",
+)
+@pass_call
+def eval_command(
+    call: Call,
+    set_: Path | None,
+    *,
+    runs: tuple[Path, ...],
+    save: Path | None,
+    force: bool,
+    assignments: tuple[str, ...],
+    preset: str | None,
+    compare: tuple[str, str] | None,
+    switch: bool,
+    queries: int | None,
+    own: bool,
+    per_kind: int,
+) -> None:
+    """Measure how well a judged collection is answered.
+
+    SET is a folder with docs/ or corpus.jsonl, queries.jsonl and qrels.tsv, or with TREC's topics
+    and qrels; for run files a qrels file will do. It is indexed apart from your projects, and your
+    settings hold. Documents are judged, each by its best passage, down to the 100th.
+
+    Recency does not count, because the files of a collection are as old as its download. Latency is
+    that of a search with your own number of results; for the measures 300 passages are asked for,
+    unless --set search.top_n says how many to judge. Queries of the type
+    "unanswerable" should find nothing.
+
+    With --self the queries are headings, texts of links, descriptions and aliases of your own
+    documents, asked of a copy of the index that does not hold them. A document that says a query
+    only because it links to the answer does not count.
+    """
+    request = EvalRequest(runs, save, assignments, preset, compare, switch, force)
+    request.check()
+    if own and (set_ or runs or queries):
+        raise UsageError(
+            "--self draws queries from the documents of a project.",
+            "Leave out SET, --run and --queries; --per-kind says how many.",
+        )
+    with call.progress() as announce:
+        if own:
+            record = _evaluate_own(call, request, per_kind, announce)
+        else:
+            record = _evaluate_set(call, set_, queries, request, announce)
+    call.answer(record, lambda width: draw_eval(record, width))
+    if not call.json:
+        call.remark(*record.notices)
+
+
+def _evaluate_set(
+    call: Call, path: Path | None, queries: int | None, request: EvalRequest, announce: Announce
+) -> EvalRecord:
+    if path is None:
+        raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
+    collection = read_collection(real_path(path))
+    if queries:
+        collection = sample(collection, queries)
+    opened = partial(open_bench, call.workspace, collection)
+    return evaluate(call.workspace, collection, request, opened, announce)
+
+
+def _evaluate_own(
+    call: Call, request: EvalRequest, per_kind: int, announce: Announce
+) -> EvalRecord:
+    with call.open(announce=announce) as engine:
+        with engine.read() as reading:
+            drawn = own_queries(reading, per_kind)
+        collection = own_collection(engine.project.name, drawn)
+        opened = partial(open_own_bench, call.workspace, engine, drawn)
+        record = evaluate(call.workspace, collection, request, opened, announce)
+    return replace(record, notices=(told_counts(drawn), *record.notices))
+
+
+_TUNE_EXAMPLES = """\
 \b
 Examples:
   dowse tune --dry-run              what is there to gain?
@@ -45,7 +196,7 @@ Take it back with: dowse config unset -p NAME SETTING
 """
 
 
-@click.command(cls=Command, record=TuneRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=TuneRecord, epilog=_TUNE_EXAMPLES)
 @click.option(
     "--on",
     type=click.Path(path_type=Path),
@@ -103,7 +254,7 @@ def tune_command(
     if dry_run and yes:
         raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
     with call.progress() as announce, call.open(announce=announce) as engine:
-        drawn, questions = _asked(engine, on, per_kind)
+        drawn, questions = _queries(engine, on, per_kind)
         evidence = list(
             gather_evidence(
                 call.workspace, engine, questions, drawn, boosts=boosts, announce=announce
@@ -144,7 +295,7 @@ def _said(fit: ModelFit) -> str:
     )
 
 
-def _asked(
+def _queries(
     engine: Engine, on: Path | None, per_kind: int
 ) -> tuple[tuple[OwnQuery, ...], list[Question]]:
     if on is not None:
@@ -164,7 +315,7 @@ def _record(
 
 
 def _agrees(call: Call, engine: Engine) -> bool:
-    if call.json or not (sys.stdin.isatty() and call.aside.is_terminal):
+    if not call.can_confirm():
         return False
     call.out.flush()
     return click.confirm(f"Write these settings for {engine.project.name}?", err=True)
