@@ -62,7 +62,8 @@ class _AsText(logging.Formatter):
         fields = getattr(record, "fields", {})
         known = {name: value for name, value in fields.items() if name == "milliseconds"}
         figures = "".join(f" {name}={value}" for name, value in known.items())
-        entry = f"{moment} {record.levelname.lower()} {_one_line(record.getMessage())}{figures}"
+        message = " ".join(record.getMessage().splitlines())
+        entry = f"{moment} {record.levelname.lower()} {message}{figures}"
         if record.exc_info:
             entry += "\n" + self.formatException(record.exc_info)
         return entry
@@ -82,7 +83,3 @@ class _AsJson(logging.Formatter):
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, ensure_ascii=True, default=str)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.splitlines())

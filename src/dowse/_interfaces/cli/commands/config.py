@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import click
@@ -111,15 +110,12 @@ def _change(call: Call, name: str, text: str | None) -> None:
     file = call.workspace.change_setting(name, text, project)
     chosen = call.workspace.settings(project or _project(call))
     record = next(one for one in _records(chosen) if one.name == name)
-    call.answer(record, lambda width: folded(line(_sentence(record, file)), width))
+    said = f"{name} = {as_text(record.value)} (changed in {short_path(file)})"
+    call.answer(record, lambda width: folded(line(said), width))
     if record.origin not in {str(file), "default"}:
         call.remark(f"{short_path(record.origin)} says otherwise, and is stronger.")
     for affected in [project] if project else call.workspace.projects.all():
         _say_what_to_rebuild(call, affected)
-
-
-def _sentence(record: SettingRecord, file: Path) -> str:
-    return f"{record.name} = {as_text(record.value)} (changed in {short_path(file)})"
 
 
 def _say_what_to_rebuild(call: Call, project: Project) -> None:

@@ -46,7 +46,9 @@ def _heading(record: EvalRecord) -> Text:
 
 
 def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
-    rows: list[list[Part]] = [[("", "dim"), ("n", "dim"), *_heads()]]
+    rows: list[list[Part]] = [
+        [("", "dim"), ("n", "dim"), *((f"{name:>5}", "dim") for name in NAMES.values())]
+    ]
     for run in runs:
         name = run.name if len(runs) > 1 else "all"
         rows.append([(fitted(name, _NAME), "bold"), str(run.queries), *_cells(run.measures)])
@@ -54,10 +56,6 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
             kind = fitted(one.type or "-", _NAME - 1)
             rows.append([f" {kind}", str(one.queries), *_cells(one.measures)])
     yield from table(rows, width, right=range(1, len(rows[0])))
-
-
-def _heads() -> list[Part]:
-    return [(f"{name:>5}", "dim") for name in NAMES.values()]
 
 
 def _cells(measures: Measures | None) -> list[Part]:
@@ -231,9 +229,8 @@ def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
     if not record.real:
         yield from folded(line(("Nothing to gain", "bold"), f": {_why_not(record)}"), width)
         return
-    yield from folded(
-        line(("These settings rank better", "bold"), f" ({_agreement(record)}):"), width
-    )
+    agreeing = f"{record.agreeing} of {FOLDS} parts of the queries chose just these"
+    yield from folded(line(("These settings rank better", "bold"), f" ({agreeing}):"), width)
     rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
     yield from table(rows, width)
 
@@ -259,10 +256,6 @@ def _why_not(record: TuneRecord) -> str:
     if record.gain.difference <= 0:
         return "what ranks best for some queries does not for others."
     return "on held-out queries, the gain may be chance."
-
-
-def _agreement(record: TuneRecord) -> str:
-    return f"{record.agreeing} of {FOLDS} parts of the queries chose just these"
 
 
 def _text(value: object) -> str:

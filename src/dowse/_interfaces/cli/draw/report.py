@@ -23,7 +23,8 @@ def draw_report(
         line((project, "bold"), f": {_summary(report)}, in {duration(seconds)}"), width
     )
     if verbose:
-        yield from folded(line((_times(report), "dim")), width)
+        times = f"{stage_times(report.seconds)} Texts embedded: {number(report.embedded)}."
+        yield from folded(line((times, "dim")), width)
     if report.unreadable:
         yield from folded(line((_unreadable(report.unreadable), "dim")), width)
     yield from _draw_left_out(report.left_out, width, verbose=verbose)
@@ -61,10 +62,6 @@ def _unreadable(count: int) -> str:
         f"{number(count)} {use} a script that the embedding model does not support; {are} found by"
         " keywords only. To choose another model, set embed.model."
     )
-
-
-def _times(report: IndexReport) -> str:
-    return f"{stage_times(report.seconds)} Texts embedded: {number(report.embedded)}."
 
 
 def stage_times(seconds: Mapping[str, float]) -> str:
