@@ -103,34 +103,21 @@ def _moment(parts: dict[str, str | None]) -> datetime:
     def number(name: str, missing: int = 0) -> int:
         return int(parts.get(name) or missing)
 
+    month, hour = parts.get("month") or "1", number("hour")
+    half, offset = parts["half"], parts["offset"]
+    if half:
+        hour = hour % 12 + (12 if half.lower() == "pm" else 0)
+    ahead = timedelta(hours=abs(int(offset or 0)), minutes=number("offset_minutes"))
     return datetime(
         number("year"),
-        _month(parts["month"] or "") if parts.get("month") else 1,
+        int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1,
         number("day", 1),
-        _hour(number("hour"), parts["half"]),
+        hour,
         number("minute"),
         number("second"),
         int((parts["fraction"] or "0").ljust(6, "0")),
-        tzinfo=_zone(parts["offset"], number("offset_minutes")),
+        tzinfo=timezone(-ahead if offset and offset.startswith("-") else ahead),
     )
-
-
-def _month(written: str) -> int:
-    return int(written) if written.isdecimal() else _MONTHS.index(written[:3].lower()) + 1
-
-
-def _hour(hour: int, half: str | None) -> int:
-    """Return the hour of the day, from one of the twelve of a half where there is a half."""
-    if half is None:
-        return hour
-    return hour % 12 + (12 if half.lower() == "pm" else 0)
-
-
-def _zone(hours: str | None, minutes: int) -> timezone:
-    if hours is None:
-        return UTC
-    sign = -1 if hours.startswith("-") else 1
-    return timezone(sign * timedelta(hours=abs(int(hours)), minutes=minutes))
 
 
 # ── Seen from today: yesterday, 7d, last week ───────────────────────────────────

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from dowse._model import Edge, Link
 from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
 from dowse._text.fold import fold
+from dowse._text.late_pattern import late_pattern
 
 # ── Wikilinks: `[[Target#Heading|label]]` and its relatives ─────────────────────
 # The order is Obsidian's: target first. Dendron writes the label first, which looks like a plain
@@ -68,7 +69,7 @@ def leads_away(link: Wikilink) -> bool:
 # What only shows or sounds is never a document, however it is linked.
 _PICTURES = r"apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
 _SOUNDS_AND_FILMS = r"3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm"
-_MEDIA = re.compile(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
+_MEDIA = late_pattern(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _ESCAPED = re.compile(r"[\\&]")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")

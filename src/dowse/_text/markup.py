@@ -10,6 +10,7 @@ import html
 import re
 import string
 
+from dowse._text.late_pattern import late_pattern
 from dowse._text.links import WIKILINK, read_wikilink
 
 _LITERAL = string.punctuation + " "
@@ -33,7 +34,7 @@ _BETWEEN_WORDS = (
     "li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|thead|tr|ul|video"
 )
 # Anything else between angle brackets may be meant: `Vec<String>`.
-_TAG = re.compile(
+_TAG = late_pattern(
     rf"</?(?:(?:{_INSIDE_WORDS})|(?P<between>{_BETWEEN_WORDS}))(?:\s[^<>]{{0,1000}})?/?>",
     re.IGNORECASE,
 )
@@ -118,7 +119,7 @@ def _without_emphasis(text: str) -> str:
 
 # ── Tags of site generators ─────────────────────────────────────────────────────
 
-SHORTCODE = re.compile(
+SHORTCODE = late_pattern(
     r"\{\{[<%](?P<hugo>[^<>%{}]{0,400})[>%]\}\}"
     r"|\{%-?(?P<liquid>[^%{}]{0,400})%\}"
     r"|\{\{-?\s*(?:\"(?P<text>[^\"{}]{0,200})\"|(?:site|page|include|layout)\.[\w.]{1,100})"

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterator
 
+from dowse._text.late_pattern import late_pattern
+
 _STOPS = ".!?…।؟۔"  # a space follows
 _WIDE_STOPS = "。！？｡"  # nothing needs to follow
 _CLOSING = "\"'”’»)]*_"
@@ -128,8 +130,8 @@ _ASKING = (
     "am|are|can|could|did|do|does|has|have|is|may|must|should|was|were|will|would"
 )
 # After the end of a sentence, and at a comma that a question follows.
-_BREAK = re.compile(rf"(?<=[.;!?])\s+|(?<=[。；！？])\s*|,\s+(?=(?:{_ASKING})\b)", re.IGNORECASE)
-_QUESTION = re.compile(rf"(?:{_ASKING})\b|.*[?？]$", re.IGNORECASE | re.DOTALL)
+_BREAK = late_pattern(rf"(?<=[.;!?])\s+|(?<=[。；！？])\s*|,\s+(?=(?:{_ASKING})\b)", re.IGNORECASE)
+_QUESTION = late_pattern(rf"(?:{_ASKING})\b|.*[?？]$", re.IGNORECASE | re.DOTALL)
 
 
 def asking_part(text: str) -> str:
