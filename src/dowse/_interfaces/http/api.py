@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -59,20 +59,16 @@ async def _arguments(route: Route, request: Request) -> Arguments:
     if not route.body:
         if body:
             raise Malformed("This takes no body.", "Say it in the address.")
-        return _from_address(route.takes, given)
+        values: dict[str, list[str]] = {}
+        for name, value in given:
+            values.setdefault(name, []).append(value)
+        return check_arguments(route.takes, values, written=True)
     if given:
         raise Malformed("This takes no parameters in its address.", "Say it in the JSON.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "The body is not declared as JSON")
     return _from_json(route.takes, body)
-
-
-def _from_address(rows: Sequence[Parameter], given: Iterable[tuple[str, str]]) -> Arguments:
-    values: dict[str, list[str]] = {}
-    for name, value in given:
-        values.setdefault(name, []).append(value)
-    return check_arguments(rows, values, written=True)
 
 
 def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:

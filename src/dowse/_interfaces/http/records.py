@@ -19,6 +19,7 @@ from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.stages.strategies import MODES, STRATEGIES
+from dowse.errors import DowseError
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]
 """How a setting can be shown: a switch, a number, a text, a list to choose from."""
@@ -29,6 +30,11 @@ class ErrorRecord(Struct, frozen=True):
 
     error: Annotated[str, "What happened."]
     hint: Annotated[str, "What to do next; empty where nothing can be done."]
+
+    @classmethod
+    def of(cls, error: DowseError | None) -> ErrorRecord | None:
+        """Make the record of an error, if there is one."""
+        return cls(error.message, error.hint) if error else None
 
 
 class HealthRecord(Struct, frozen=True):
@@ -58,7 +64,7 @@ class JobRecord(Struct, frozen=True):
             state,
             job.event,
             IndexRecord.of(project, job.report) if job.report else None,
-            ErrorRecord(job.error.message, job.error.hint) if job.error else None,
+            ErrorRecord.of(job.error),
         )
 
 

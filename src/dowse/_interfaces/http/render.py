@@ -150,7 +150,7 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 
 
 def _shortcode(state: StateInline, silent: bool) -> bool:
-    """A tag of a site generator is shown as what it shows on the site."""
+    """Show a tag of a site generator as its site shows it."""
     if not state.src.startswith(("{{", "{%"), state.pos):
         return False
     match = SHORTCODE.match(state.src, state.pos)
@@ -163,7 +163,7 @@ def _shortcode(state: StateInline, silent: bool) -> bool:
 
 
 def _callouts(state: StateCore) -> None:
-    """Shows the kind of a callout, at the start of a quote, as a word."""
+    """Show the kind of a callout, at the start of a quote, as a word."""
     for place, token in enumerate(state.tokens):
         if place < 2 or state.tokens[place - 2].type != "blockquote_open" or not token.children:
             continue
@@ -184,7 +184,7 @@ def _without_block_ids(state: StateCore) -> None:
 
 
 def _tasks(state: StateCore) -> None:
-    """Turns the sign of a task, at the start of a list item, into a box."""
+    """Turn the sign of a task, at the start of a list item, into a box."""
     for place, token in enumerate(state.tokens):
         if place < 2 or state.tokens[place - 2].type != "list_item_open" or not token.children:
             continue
@@ -210,7 +210,7 @@ class _Renderer(RendererHTML):
     # Every rule takes the same four, whether it needs them or not.
     # ruff: noqa: ARG002
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """A block of code."""
+        """Write a block of code."""
         token = tokens[idx]
         name = html.escape(token.info.strip().split(maxsplit=1)[0]) if token.info.strip() else ""
         language = f' class="language-{name}"' if name else ""
@@ -220,13 +220,13 @@ class _Renderer(RendererHTML):
     code_block = fence
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """The start of a link."""
+        """Write the start of a link."""
         address = str(tokens[idx].attrGet("href") or "")
         destination = read_destination(address)
         return _opening(*destination, env) if destination else f'<a href="{html.escape(address)}">'
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """A picture: what it shows, in words, and where it is when that is in the folder."""
+        """Write a picture: what it shows, in words, and where it is when that is in the folder."""
         source = str(tokens[idx].attrGet("src") or "")
         return _picture(tokens[idx].content or source, source)
 
@@ -237,7 +237,7 @@ class _Renderer(RendererHTML):
     html_block = html_inline
 
     def wikilink(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """A link between double brackets."""
+        """Write a link between double brackets."""
         link = tokens[idx].meta["link"]
         if leads_away(link):
             return f'<a href="{html.escape(link.target)}">{html.escape(link.shown)}</a>'
@@ -264,7 +264,7 @@ def _picture(shown: str, source: str) -> str:
 
 
 def _of_html(match: re.Match[str]) -> str:
-    """A picture that is written as HTML."""
+    """Write a picture that is written as HTML."""
     given = {one[1].lower(): one[2] or one[3] or one[4] or "" for one in _GIVEN.finditer(match[0])}
     source = html.unescape(given.get("src", ""))
     return _picture(html.unescape(given.get("alt", "")) or source, source)

@@ -31,6 +31,7 @@ from dowse._interfaces.http.records import (
     ServerStatusRecord,
     SwitchesRecord,
 )
+from dowse._interfaces.http.render import render, targets_of
 from dowse._interfaces.http.watching import Watchers
 from dowse._interfaces.records import (
     CountedListRecord,
@@ -42,6 +43,7 @@ from dowse._interfaces.records import (
     RelatedRecord,
     ResponseRecord,
     StatusRecord,
+    filled,
 )
 from dowse._model import Response, Trace
 from dowse._project.all_projects import AllProjects
@@ -294,18 +296,13 @@ def document(call: ApiCall) -> DocumentPageRecord:
         path = engine.path_of(meant.document)
         html = None
         if call["format"] == "html":
-            from dowse._interfaces.http.render import render, targets_of  # noqa: PLC0415  most requests need none
-
             targets = targets_of(engine.links(shown.document), shown.document)
             html = render(shown.text, engine.project.name, targets, shown.first_line)
-        return DocumentPageRecord(
+        return filled(
+            DocumentPageRecord,
+            meant,
             project=engine.project.name,
-            document=meant.document,
             path=str(path),
-            title=meant.title,
-            first_line=meant.first_line,
-            last_line=meant.last_line,
-            total_lines=meant.total_lines,
             text=shown.text,
             html=html,
             editor=editor_address(path, engine.settings.open.editor),

@@ -35,6 +35,10 @@ class _Watcher(Struct):
     def runs(self) -> bool:
         return self.thread is not None and self.thread.is_alive()
 
+    @property
+    def is_due(self) -> bool:
+        return not self.runs and time.monotonic() - self.failed_at > _RETRY
+
 
 class Watchers:
     """Update the index of every project while its folder changes."""
@@ -67,8 +71,7 @@ class Watchers:
         one = self._watchers.get(project)
         if one is None:
             return WatchRecord(watching=False, event=None, error=None)
-        error = ErrorRecord(one.error.message, one.error.hint) if one.error else None
-        return WatchRecord(one.runs, one.event, error)
+        return WatchRecord(one.runs, one.event, ErrorRecord.of(one.error))
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -80,18 +83,13 @@ class Watchers:
 
     def _look(self) -> None:
         projects = {project.name: project for project in self._pool.projects()}
-        for name in [name for name in self._watchers if self._is_over(name, projects)]:
-            self._watchers.pop(name).stop.set()
+        for name, one in list(self._watchers.items()):
+            if projects.get(name) != one.project:  # it is gone, or has other folders
+                self._watchers.pop(name).stop.set()
         for name, project in projects.items():
             known = self._watchers.get(name)
-            if known is None or self._is_due(known):
+            if known is None or known.is_due:
                 self._begin(project)
-
-    def _is_over(self, name: str, projects: dict[str, Project]) -> bool:
-        return projects.get(name) != self._watchers[name].project
-
-    def _is_due(self, watcher: _Watcher) -> bool:
-        return not watcher.runs and time.monotonic() - watcher.failed_at > _RETRY
 
     def _begin(self, project: Project) -> None:
         watcher = _Watcher(project)

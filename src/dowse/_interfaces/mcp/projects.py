@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from dowse._project.registry import ALL
 from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class VisibleProjects:
 
     def project(self, name: str | None) -> Project:
         """Find the project that a call means; raise a `UsageError` that says how to name one."""
-        name = None if self._is_all(name) else name
+        if name == ALL and all(one.name != ALL for one in self.all()):
+            name = None
         if self.pinned is not None and name in {None, self.pinned}:
             return self.pool.select(self.pinned)
         try:
@@ -81,11 +83,6 @@ class VisibleProjects:
             return self.pool.find(name)
         except UsageError as error:
             raise self._unclear(name) from error
-
-    def _is_all(self, name: str | None) -> bool:
-        from dowse._project.registry import ALL  # noqa: PLC0415  the handshake does not wait for it
-
-        return name == ALL and all(one.name != ALL for one in self.all())
 
     def _unclear(self, name: str | None) -> UsageError:
         listed = [project.name for project in self.all()]

@@ -182,17 +182,15 @@ def _job(job: Job) -> Json:
 
 
 def _told(info: Json) -> str:
-    lines = [_project_line(one) for one in info["projects"]]
+    lines = []
+    for one in info["projects"]:
+        said = f" ({one['description']})" if one["description"] else ""
+        lines.append(f"- project {one['name']}: {', '.join(one['roots'])}{said}")
     if "status" in info:
         lines += ["", f"# {info['project']}", "", *_status_lines(info)]
     lines += [f"- missing: {one}" for one in info["missing"]]
     lines += [f"- {one}" for one in info["notices"]]
     return "\n".join(lines) + "\n"
-
-
-def _project_line(told: Json) -> str:
-    said = f" ({told['description']})" if told["description"] else ""
-    return f"- project {told['name']}: {', '.join(told['roots'])}{said}"
 
 
 def _status_lines(info: Json) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,14 @@ def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
     with ExitStack() as held:
         found, failures = _found(projects, arguments, held)
         project = found[0][0].project.name
-        passages = [_seen(engine, passage) for engine, passage in found]
+        passages = [
+            replace(
+                one,
+                title=visible_line(one.title),
+                text=quoted(engine, one.document, one.first_line, one.text),
+            )
+            for engine, one in found
+        ]
         searched = {engine.project.name: engine for engine, _ in found}.values()
         told = [visible_line(str(error)) for error in failures]
         told += [one for engine in searched for one in projects.unfinished(engine)]
@@ -102,9 +109,12 @@ def _one(engines: Sequence[Engine], reference: str) -> tuple[Engine, Passage]:
     failures: list[UsageError] = []
     for engine in engines:
         try:
-            found.append((engine, _get(engine, reference)))
+            found.append((engine, engine.get(reference)))
         except UsageError as error:
-            failures.append(error)
+            # The agent may have no command line.
+            listed = isinstance(error, NotFound) and "dowse ls" in error.hint
+            hint = "Find it with query_documents."
+            failures.append(NotFound(error.message, hint) if listed else error)
     if not found:
         raise failures[0]
     if len(found) > 1:
@@ -120,25 +130,6 @@ def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
     if reference.startswith(SCHEME):
         return parse_uri(reference)
     return arguments.get("project"), reference
-
-
-def _get(engine: Engine, reference: str) -> Passage:
-    try:
-        return engine.get(reference)
-    except NotFound as error:
-        raise _findable(error) from error
-
-
-def _findable(error: NotFound) -> NotFound:
-    """Return the error with a hint that an agent can follow: it may have no command line."""
-    if "dowse ls" not in error.hint:
-        return error
-    return NotFound(error.message, "Find it with query_documents.")
-
-
-def _seen(engine: Engine, passage: Passage) -> Passage:
-    text = quoted(engine, passage.document, passage.first_line, passage.text)
-    return replace(passage, title=visible_line(passage.title), text=text)
 
 
 def _within(
@@ -163,19 +154,13 @@ def _within(
         return _reply(kept, project, [*notices, *left])
 
     whole = reply(sum(count_tokens(one.text) for one in passages))
-    structured, text = (
-        whole if tokens(whole) <= budget else fill(reply, tokens, budget, budget)
-        for tokens in (_tokens_of_structure, _tokens_of_text)
-    )
-    return Reply(structured.structured, text.text, text.links)
 
+    def fitted(tokens: Callable[[Reply], int]) -> Reply:
+        return whole if tokens(whole) <= budget else fill(reply, tokens, budget, budget)
 
-def _tokens_of_structure(reply: Reply) -> int:
-    return tokens_of_structure(reply.structured)
-
-
-def _tokens_of_text(reply: Reply) -> int:
-    return tokens_of_text(reply.text, reply.links)
+    text = fitted(lambda one: tokens_of_text(one.text, one.links))
+    structured = fitted(lambda one: tokens_of_structure(one.structured)).structured
+    return Reply(structured, text.text, text.links)
 
 
 def _cut(passage: Passage, text: str) -> Passage:

@@ -143,7 +143,11 @@ def _with_next(
     engine: Searched,
 ) -> Response:
     """Name the places of results that were left out, as far as the budget goes."""
-    places = [_place(hit, engine) for hit in whole.hits[len(fitted.hits) :]]
+    places = [
+        f"{callable_name(engine.of(hit.project).project.name, hit.document)}"
+        f":{hit.first_line}-{hit.last_line}"
+        for hit in whole.hits[len(fitted.hits) :]
+    ]
     room, named = budget - tokens(fitted), 0
     while named < len(places) and room > 0:
         room -= count_tokens(f", {places[named]}")
@@ -155,11 +159,6 @@ def _with_next(
             return longer
         named -= 1
     return fitted
-
-
-def _place(hit: Hit, engine: Searched) -> str:
-    name = callable_name(engine.of(hit.project).project.name, hit.document)
-    return f"{name}:{hit.first_line}-{hit.last_line}"
 
 
 def _visible(response: Response, engine: Searched) -> Response:
