@@ -33,7 +33,7 @@ from dowse._model import (
 from dowse._model.ports import IndexReader
 from dowse._project.registry import Project
 from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
-from dowse._project.state import unfinished_run
+from dowse._project.state import unfinished_run, unread_of
 from dowse._project.wiring import Parts
 from dowse._search.answer.answering import with_answer, with_written_answer
 from dowse._search.confidence.model import read_fit
@@ -406,11 +406,9 @@ class Engine:
 
     def status(self) -> Status:
         """Compare the index with its folder and with the settings."""
-        from dowse._project import indexing  # noqa: PLC0415  as above
-
         with self.read_any() as reader:
             stamp = reader.catalogue.stamp()
-            freshness, unread = indexing.compare(self, reader)
+            freshness, unread = self._compare_with_folders(reader)
             mismatches = self.wanted_stamp().mismatches(stamp) if stamp else []
             advice = [self.rebuild_advice] if mismatches else []
             return Status(
@@ -426,6 +424,22 @@ class Engine:
                 unread=unread,
                 imported=tuple(str(root.path) for root in self.roots if root.is_elsewhere),
             )
+
+    def _compare_with_folders(self, reader: IndexReader) -> tuple[Freshness, int]:
+        """Compare the index with its folders; count also the files that could not be read."""
+        from dowse._index.scan import has_changed, scan  # noqa: PLC0415  searches walk no folder
+
+        options = self.settings.read
+        changes = scan(self.roots, (), options, reader.catalogue.files())
+        unread = unread_of(self.project.folder, changes.pending)
+        known = changes.known
+        waiting = [
+            source.id
+            for source in changes.pending
+            if source.id not in unread and has_changed(source, known.get(source.id), options)
+        ]
+        new = sum(id_ not in known for id_ in waiting)
+        return Freshness(new, len(waiting) - new, len(changes.gone)), len(unread)
 
     def built_with(self) -> Stamp | None:
         """Return the stamp of the index; None while there is none."""

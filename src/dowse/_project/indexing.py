@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dowse._index.pipeline import run_indexing
-from dowse._index.scan import has_changed, scan
 from dowse._index.source.watch import watch
-from dowse._model import Announce, Event, Freshness, IndexReport, ModelFit, Shard
+from dowse._model import Announce, Event, IndexReport, ModelFit, Shard
 from dowse._project.stamp import takes_vectors
-from dowse._project.state import note_unread, noted, unread_of
+from dowse._project.state import note_unread, noted
 from dowse._search.confidence.fit import fit_model
 from dowse._search.confidence.model import DEFAULT, model_name, read_fit, write_fit
 from dowse.errors import Damaged, DowseError, Locked, Refused, UsageError
 
 if TYPE_CHECKING:
-    from dowse._model.ports import IndexReader
     from dowse._project.engine import Engine
 
 
@@ -163,17 +161,3 @@ def watch_folders(
 
     with suppress(_SettingsChanged):
         watch(engine.roots, engine.settings.read, follow, stop=stop, announce=announce)
-
-
-def compare(engine: Engine, reader: IndexReader) -> tuple[Freshness, int]:
-    """Compare the index with its folders; count also the files that could not be read."""
-    options = engine.settings.read
-    changes = scan(engine.roots, (), options, reader.catalogue.files())
-    unread = unread_of(engine.project.folder, changes.pending)
-    waiting = [
-        source.id
-        for source in changes.pending
-        if source.id not in unread and has_changed(source, changes.known.get(source.id), options)
-    ]
-    new = sum(id_ not in changes.known for id_ in waiting)
-    return Freshness(new, len(waiting) - new, len(changes.gone)), len(unread)
