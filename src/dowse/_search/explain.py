@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._model import StrategyRank, Trace
-from dowse._search.stages.retrieval import own_rankers
+from dowse._search.stages.retrieval import rankers
 from dowse._search.stages.strategies import Strategy
 from dowse._search.state import SearchState
 
@@ -89,8 +89,8 @@ def explain(search: SearchState, document_id: str) -> Explanation:
 
 def _able(search: SearchState) -> tuple[Strategy, ...]:
     """Choose the strategies that can rank a chunk on their own."""
-    rankers = own_rankers(search) if search.has_words else ()
-    return tuple(one for one in rankers if search.vector is not None or one.uses != "vectors")
+    own = rankers(search) if search.has_words else ()
+    return tuple(one for one in own if search.vector is not None or one.uses != "vectors")
 
 
 def _standing(

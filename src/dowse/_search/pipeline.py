@@ -20,11 +20,15 @@ from dowse._search.confidence.label import has_no_good_match
 from dowse._search.confidence.model import CalibrateOptions, give_confidence
 from dowse._search.freshness import drop_deleted
 from dowse._search.present.hits import make_hits
+from dowse._search.query.understand import understand_query
 from dowse._search.stages.boosts import (
     CommunityOptions,
+    ExactOptions,
     RecencyOptions,
     favour_communities,
+    find_named,
     prefer_recent,
+    put_named_first,
 )
 from dowse._search.stages.classify import ClassifyOptions, weigh_by_type
 from dowse._search.stages.dedup import (
@@ -42,14 +46,12 @@ from dowse._search.stages.documents import (
     ThresholdOptions,
     best_of_each,
     drop_unsure,
-    has_threshold,
     keep_best_passages,
     keep_first,
     lists_documents,
     show_sections,
 )
-from dowse._search.stages.exact import ExactOptions, find_named, is_exact_on, put_named_first
-from dowse._search.stages.expand import ExpandOptions, embeds_the_query, expand_query
+from dowse._search.stages.expand import ExpandOptions, expand_query
 from dowse._search.stages.fusion import (
     DynamicWeightsOptions,
     FuseOptions,
@@ -62,9 +64,8 @@ from dowse._search.stages.fusion import (
     trust_the_readable,
 )
 from dowse._search.stages.rerank import RerankOptions, read_closely
-from dowse._search.stages.retrieval import complete_scores, follow, followers, retrieve
+from dowse._search.stages.retrieval import complete_scores, follow, rankers, retrieve
 from dowse._search.stages.strategies import RetrievalSettings, StrategyWeights
-from dowse._search.stages.understand import understand_query
 from dowse._search.state import SearchState, cap_scores
 from dowse._util.cancellation import raise_if_cancelled
 
@@ -140,7 +141,7 @@ QUERY_STAGES = (
         "expand",
         "Adds similar words",
         expand_query,
-        when=embeds_the_query,
+        when=lambda s: "semantic" in s.strategies and not s.hypothesis,
         needs_vectors=True,
     ),
 )
@@ -148,7 +149,10 @@ QUERY_STAGES = (
 RANK_STAGES = (
     SearchStage("retrieve", "Finds passages", retrieve),
     SearchStage(
-        "graph", "Adds what is linked with them", follow, when=lambda s: bool(followers(s))
+        "graph",
+        "Adds what is linked with them",
+        follow,
+        when=lambda s: bool(rankers(s, follows=True)),
     ),
     SearchStage(
         "complete",
@@ -175,7 +179,12 @@ RANK_STAGES = (
         replayed=True,
     ),
     SearchStage("fuse", "Merges the rankings into one", fuse, replayed=True),
-    SearchStage("names", "Looks for titles like the query", find_named, when=is_exact_on),
+    SearchStage(
+        "names",
+        "Looks for titles like the query",
+        find_named,
+        when=lambda s: s.settings.exact.enabled and s.has_words,
+    ),
     SearchStage(
         "fresh", "Leaves out deleted files", drop_deleted, when=lambda s: s.settings.search.fresh
     ),
@@ -218,7 +227,7 @@ CUT_STAGES = (
         "Drops uncertain results",
         drop_unsure,
         off={"min_confidence": 0.0},
-        when=has_threshold,
+        when=lambda s: s.settings.threshold.min_confidence > 0,
     ),
     # A list of all documents that meet some conditions has copies, too.
     SearchStage(

@@ -32,7 +32,6 @@ from dowse._model import (
 from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
 from dowse._search.conditions import meeting
 from dowse._text.matching import rarity
-from dowse._text.scripts import latin_share
 from dowse.errors import Damaged
 
 if TYPE_CHECKING:
@@ -164,11 +163,6 @@ class SearchState(Struct):
     def has_words(self) -> bool:
         """Whether there is anything to rank by, apart from conditions."""
         return any(map(str.isalnum, self.query.text))
-
-    @property
-    def latin(self) -> float:
-        """The share of the query's letters that are Latin."""
-        return latin_share(self.query.text)
 
     def without_conditions(self) -> SearchState:
         """Return the same search before anything was found, with no condition."""

@@ -24,6 +24,7 @@ from msgspec import Meta, Struct
 
 from dowse._model import Matrix, ModelFit, Vector
 from dowse._search.state import SearchState
+from dowse._text.scripts import latin_share
 from dowse._util.arrays import np
 from dowse._util.bounds import Options
 from dowse._util.files import read_small, replace_file
@@ -121,7 +122,7 @@ def give_confidence(search: SearchState) -> None:
     options, model = search.settings.calibrate, None
     if options.enabled and options.method == "fitted":
         # Words decide where they rank alone, or nearly so: where there are hardly vectors to use.
-        no_vectors = search.vector is None or search.latin < 1
+        no_vectors = search.vector is None or latin_share(search.query.text) < 1
         words_decide = no_vectors and "keyword" in search.strategies
         model = _model_fit(search)
         fit = _choose_fit(search, model, words_decide=words_decide)

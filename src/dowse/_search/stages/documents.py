@@ -48,11 +48,6 @@ def drop_unsure(search: SearchState) -> None:
     search.unsure += search.dropped[before:]
 
 
-def has_threshold(search: SearchState) -> bool:
-    """Tell whether there is a confidence below which results are dropped."""
-    return search.settings.threshold.min_confidence > 0
-
-
 # ── One result per document: its best passage, which names the others that match ───
 
 _WORTH = 0.5  # share of the best passage's score; one with less is hardly a match next to it

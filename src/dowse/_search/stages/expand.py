@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from dowse._model import Matrix, Vector, text_key
 from dowse._model.ports import IndexReader
-from dowse._search.query.correct import listed
+from dowse._search.query.understand import listed
 from dowse._search.stages.strategies import query_vector
 from dowse._search.state import SearchState
 from dowse._util.arrays import np
@@ -47,11 +47,6 @@ def expand_query(search: SearchState) -> None:
         search.embedded_text = " ".join([search.query.text, *added])
         search.notices.append(f"The search by meaning added {listed(added)} to the query.")
         search.vector = None  # of what was asked; the next one is of what is searched for
-
-
-def embeds_the_query(search: SearchState) -> bool:
-    """Tell whether a query is embedded; a hypothesis is embedded as it is."""
-    return "semantic" in search.strategies and not search.hypothesis
 
 
 def nearest_words(

@@ -40,7 +40,7 @@ def trust_the_readable(search: SearchState) -> None:
     typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
     for strategy in STRATEGIES:
         if strategy.uses == "vectors":
-            search.weights[strategy.name] *= search.latin * typical**_DISTRUST
+            search.weights[strategy.name] *= latin_share(search.query.text) * typical**_DISTRUST
     if min(trust.values(), default=1.0) < 1.0:
         search.rankings = [
             trusted(one, trust) if one.strategy in _USE_VECTORS else one for one in search.rankings

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from dowse._model import StoredChunk, header_line, titled_path
-from dowse._search.stages.exact import put_named_first
+from dowse._search.stages.boosts import put_named_first
 from dowse._search.state import SearchState
 from dowse._text.markup import plain
 from dowse._text.pieces import pieces

@@ -18,14 +18,11 @@ _SPARE = 16  # candidates that are fetched beyond the limit: most ties with the 
 _MOST_TIED = 500  # no more are fetched after so many: then the store cuts equal passages by key
 
 
-def own_rankers(search: SearchState) -> tuple[Strategy, ...]:
-    """Return the strategies of a search that rank on their own."""
-    return tuple(one for one in STRATEGIES if one.name in search.strategies and not one.follows)
-
-
-def followers(search: SearchState) -> tuple[Strategy, ...]:
-    """Return the strategies of a search that start from what the others found."""
-    return tuple(one for one in STRATEGIES if one.name in search.strategies and one.follows)
+def rankers(search: SearchState, *, follows: bool = False) -> tuple[Strategy, ...]:
+    """Return the strategies that rank on their own, or those that follow what others found."""
+    return tuple(
+        one for one in STRATEGIES if one.name in search.strategies and one.follows == follows
+    )
 
 
 def retrieve(search: SearchState) -> None:
@@ -35,7 +32,7 @@ def retrieve(search: SearchState) -> None:
     the model has all cores to itself and the keyword ranking takes a third of a millisecond.
     """
     if search.has_words:
-        for strategy in own_rankers(search):
+        for strategy in rankers(search):
             _rank(search, strategy)
     # A condition such as `wind OR tag:x` can be met without any word; vectors find that, too.
     by_meaning = any(ranking.strategy == "semantic" for ranking in search.rankings)
@@ -49,7 +46,7 @@ def retrieve(search: SearchState) -> None:
 
 def follow(search: SearchState) -> None:
     """Let strategies rank that start from what the others found."""
-    for strategy in followers(search):
+    for strategy in rankers(search, follows=True):
         _rank(search, strategy)
 
 

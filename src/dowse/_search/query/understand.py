@@ -1,13 +1,10 @@
-"""A query, put into the words of the documents: prefixes, slips of the keyboard, lost phrases.
-
-What is embedded stays as written: an encoder reads an unknown word by its parts, and a word that
-these documents do not hold may still be right ("mango" is no slip for "mongo").
-"""
+"""The first stage of a search: what the query means in this index, and what is to rank for it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,8 +12,10 @@ from msgspec.structs import replace
 from dowse._model import Condition, Query
 from dowse._model.ports import Analyzer, IndexReader
 from dowse._search.conditions import leaves, meeting
-from dowse._search.query.interpret import MOST_TERMS, distinct
+from dowse._search.query.interpret import COMPLETIONS, MOST_TERMS, Known, distinct, understand
 from dowse._search.query.parser import lex
+from dowse._search.stages.strategies import MODES, STRATEGIES
+from dowse._search.state import SearchState
 from dowse._text.fold import fold_word
 
 _COMPLETIONS = 50  # words that stand for one prefix
@@ -36,18 +35,68 @@ _QUOTES = '"“„«»「『'
 _EDGES = ".:!?'’\"“”„«»「」『』`"
 
 
+def understand_query(search: SearchState) -> None:
+    """Choose the strategies and their weights; tell words, phrases and conditions apart."""
+    settings, parts, written = search.settings, search.parts, search.request.query
+    mode = next(one for one in MODES if one.name == settings.search.mode)
+    search.hypothesis = mode.hypothesis
+    search.strategies = mode.strategies or tuple(
+        one.name for one in STRATEGIES if not one.optional or getattr(settings, one.name).enabled
+    )
+    search.weights = settings.fuse.weights
+    search.limit = settings.search.candidates
+    for one in STRATEGIES:
+        if one.uses == "vectors":  # chunks that have one already are not better than the rest
+            search.weights[one.name] *= parts.embedded
+    search.query = _as_answer(search) if mode.hypothesis else _as_query(search)
+    filters = (*search.conditions, *search.request.filters.conditions(parts.now))
+    if written.strip() or not filters:  # otherwise a filter takes its place
+        search.notices += search.query.notices
+    search.conditions = (*filters, *search.query.conditions)
+    search.embedded_text = search.query.text
+
+
+def _as_query(search: SearchState) -> Query:
+    """Read the query with its signs, and correct what nothing would match."""
+    reader, analyzer = search.reader, search.parts.analyzer
+
+    @cache
+    def has_field(name: str) -> bool:
+        return bool(len(reader.matching([Condition("field", name=name, sign="has")])))
+
+    def beginning(prefix: str) -> Sequence[str]:
+        return reader.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
+
+    known = Known(has_field, beginning, search.parts.now)
+    return correct(understand(search.request.query, analyzer, known), reader, analyzer)
+
+
+def _as_answer(search: SearchState) -> Query:
+    """Take all words as they are: in an answer nothing is a sign."""
+    written = search.request.query
+    terms = tuple(search.parts.analyzer.query_terms(written))
+    asked = any(map(str.isalnum, written))
+    notices = () if asked else ("The hypothesis has no words to search for.",)
+    return Query(written, written, terms, (), notices=notices)
+
+
 def correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    """Put a query into the words of this index: its prefixes, unknown words and unheld phrases."""
-    corrected = _correct(_complete(query, reading, analyzer), reading, analyzer)
-    return _without_lost_phrases(corrected, reading, analyzer)
+    """Put a query into the words of this index: its prefixes, unknown words and unheld phrases.
+
+    What is embedded stays as written: an encoder reads an unknown word by its parts, and a word
+    that these documents do not hold may still be right ("mango" is no slip for "mongo").
+    """
+    if query.prefixes:
+        query = _complete(query, reading, analyzer)
+    if query.terms:
+        query = _correct(query, reading, analyzer)
+    return _without_lost_phrases(query, reading, analyzer) if query.conditions else query
 
 
 # ── Prefixes ─────────────────────────────────────────────────────────────────
 
 
 def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    if not query.prefixes:
-        return query
     looked_up = query.prefixes[:_MOST_LOOKUPS]
     found = {
         prefix: reading.vocabulary.beginning(fold_word(prefix), _COMPLETIONS)
@@ -77,8 +126,6 @@ class _Word(NamedTuple):
 
 
 def _correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    if not query.terms:
-        return query
     frequencies = reading.keyword.frequencies("body", query.terms)
     missing = {term for term in query.terms if not frequencies.get(term)}
     if missing:
