@@ -106,7 +106,10 @@ class RunningServer:
 
     def get(self, address: str, parameters: Mapping[str, Sequence[str]], seconds: float) -> bytes:
         """Return the body of an answer; raise `NotAnswered`."""
-        said = urlencode(parameters, doseq=True)
+        try:
+            said = urlencode(parameters, doseq=True)
+        except UnicodeEncodeError as error:  # bytes of the shell that are no text
+            raise NotAnswered from error
         with self._asked(f"GET {address}?{said}", {}, b"", seconds) as (head, reader):
             body = reader.read()
             if len(body) != int(head["content-length"]):

@@ -188,6 +188,15 @@ def test_what_fails_is_reported_by_its_own_process(asked: list[bool], dowse: Dow
     assert asked == [False]
 
 
+def test_what_no_address_can_hold_is_searched_by_its_own_process(
+    asked: list[bool], dowse: Dowse
+) -> None:
+    for query in ("restore \udcff", "restore " * 5000):
+        alone = dowse("search", query, "--json", "--no-server")
+        assert dowse("search", query, "--json").code == alone.code
+    assert True not in asked
+
+
 def test_the_version_and_the_environment_are_part_of_the_setup(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
