@@ -43,8 +43,8 @@ check: $(VENV)/developing
 	$(BIN)/lint-imports
 
 # The tests compare its vectors with those of another implementation. dowse's own model is here.
-minilm: $(VENV)/installed
-	@$(BIN)/dowse models pull all-MiniLM-L6-v2
+minilm: $(VENV)/developing
+	@$(BIN)/python -m training.minilm
 
 # What a user needs. Everything comes from the lock file, with hashes; dowse itself is this clone.
 $(VENV)/installed: requirements.lock pyproject.toml

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import string
-import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from training.onnx_model import write_cross_encoder, write_encoder
+
+from dowse._embed.recipes import Precision
 
 Family = Literal["bert", "roberta", "distilbert"]
 
@@ -20,17 +22,23 @@ HIDDEN, INNER, HEADS, LAYERS, POSITIONS = 32, 64, 4, 2, 80
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-@dataclass(frozen=True)
-class Published:
-    """A tiny model in the forms in which models are published."""
+def make_model(folder: Path, family: Family = "bert", *, labels: int = 0, **wanted: Any) -> Path:
+    """Writes a model's folder as repositories publish it; with labels it is a cross-encoder."""
+    make_source(folder, family, labels=labels, **wanted)
+    (folder / "onnx").mkdir(exist_ok=True)
+    graphs: dict[Precision, str] = {"fp32": "model.onnx", "int8": "model_int8.onnx"}
+    for precision, name in graphs.items():
+        graph = folder / "onnx" / name
+        if labels:
+            write_cross_encoder(folder, graph, precision)
+        else:
+            write_encoder(folder, graph, "mean", precision)
+            _as_published(graph)
+    (folder / "model.safetensors").unlink()
+    return folder
 
-    name: str
-    model: Path  # its folder
-    wheel: Path  # the same, packed
-    weights: str  # sha256
 
-
-def make_model(
+def make_source(
     folder: Path,
     family: Family = "bert",
     *,
@@ -39,7 +47,7 @@ def make_model(
     seed: int = 0,
     **config: Any,
 ) -> Path:
-    """Writes a model's folder; with labels it is a cross-encoder."""
+    """Writes a model's folder as training leaves it."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -50,6 +58,16 @@ def make_model(
     _write(folder / "1_Pooling" / "config.json", {f"pooling_mode_{pooling}": True})
     _write(folder / "sentence_bert_config.json", {"max_seq_length": 64})
     return folder
+
+
+def _as_published(path: Path) -> None:
+    """Leaves out the vector of the whole text, and takes a mask, as most repositories do."""
+    model = onnx.load(path, load_external_data=False)
+    del model.graph.output[1:]
+    for name in ("attention_mask", "token_type_ids"):
+        tensor = onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, ["b", "s"])
+        model.graph.input.append(tensor)
+    path.write_bytes(model.SerializeToString())
 
 
 def make_weights(config: dict[str, Any], seed: int) -> dict[str, NDArray[np.float32]]:
@@ -167,22 +185,3 @@ def _tokenizer() -> Tokenizer:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
-
-
-def make_wheel(folder: Path, model: Path, package: str = "dowse-tiny-model") -> Path:
-    """Packs a model's folder into a wheel that installers accept."""
-    stem = f"{package.replace('-', '_')}-0.1.0"
-    path = folder / f"{stem}-py3-none-any.whl"
-    metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: 0.1.0\nRequires-Dist: torch\n"
-    about = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("package/__init__.py", "raise SystemExit('nobody may run this')")
-        archive.writestr("package/model/README.md", "not wanted")
-        for file in sorted(model.rglob("*")):
-            if file.is_file():
-                archive.write(file, f"package/model/{file.relative_to(model).as_posix()}")
-        archive.writestr(f"{stem}.dist-info/METADATA", metadata)
-        archive.writestr(f"{stem}.dist-info/WHEEL", about)
-        archive.writestr(f"{stem}.dist-info/RECORD", "")
-    return path

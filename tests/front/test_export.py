@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse._embed.endpoint.embedder import EndpointEmbedder
+from dowse._embed.endpoint import EndpointEmbedder
 from dowse._embed.options import EmbedOptions
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import offline_day
-from dowse._embed.onnx.session import Session
+from dowse._embed.onnx import Session
 from dowse.errors import EmbedError
 from gates import find_tool
 from powerloss.trace import require_strace
@@ -162,7 +162,7 @@ def test_a_program_that_loaded_onnxruntime_first_sends_nothing_of_dowses_session
     monkeypatch.setenv("ORT_DISABLE_TELEMETRY", chosen)
     monkeypatch.setattr("onnxruntime.disable_telemetry_events", lambda: turned_off.append(True))
     with pytest.raises(EmbedError):
-        Session(b"no graph")
+        Session(Path("no graph"), "mean", is_fused=True)
     assert len(turned_off) == calls
 
 

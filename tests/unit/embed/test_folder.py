@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dowse._embed.models.folder import is_wanted, missing_files, read_recipe
-from dowse._embed.models.known import KNOWN_MODELS, ModelRecipe, full_name
+from dowse._embed.recipes import (
+    KNOWN_MODELS,
+    ModelRecipe,
+    files_in,
+    full_name,
+    graphs_among,
+    missing_files,
+    read_recipe,
+    wanted_files,
+)
 from dowse.errors import EmbedError
 from tiny_model import HIDDEN, POSITIONS, make_model
 
@@ -129,19 +138,52 @@ def test_the_table_wins_where_the_weights_fit_it(tmp_path: Path) -> None:
     assert read_recipe(make_model(tmp_path / "b"), bge).dimensions == HIDDEN
 
 
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"hidden_size": "many"}, r"config\.json"),
+        ({"hidden_size": None}, r"config\.json"),
+        ({"hidden_size": 1e9}, "hidden is 1,000,000,000"),
+        ({"hidden_size": -32}, "hidden is -32"),
+        ({"max_position_embeddings": 0}, "positions is 0"),
+        ({"max_position_embeddings": 10**9}, "positions is 1,000,000,000"),
+    ],
+)
+def test_an_impossible_config_is_refused_with_the_reason(
+    folder: Path, config: dict[str, Any], said: str
+) -> None:
+    write(folder / "config.json", json.loads((folder / "config.json").read_text()) | config)
+    with pytest.raises(EmbedError, match=said):
+        read_recipe(folder, "me/tiny")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+def test_a_garbled_config_is_named(folder: Path, content: bytes) -> None:
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(EmbedError, match=r"config\.json"):
+        read_recipe(folder, "me/tiny")
+
+
 def test_missing_files_are_named(folder: Path) -> None:
-    assert missing_files(folder) == []
+    assert missing_files(files_in(folder)) == []
     (folder / "tokenizer.json").unlink()
-    assert missing_files(folder) == ["tokenizer.json"]
+    assert missing_files(files_in(folder)) == ["tokenizer.json"]
+    shutil.rmtree(folder / "onnx")
+    assert missing_files(files_in(folder)) == ["tokenizer.json", "onnx/model.onnx"]
 
 
 @pytest.mark.parametrize(
     ("path", "wanted"),
     [
-        ("model.safetensors", True),
+        ("onnx/model.onnx", True),
+        ("onnx/model.onnx_data", True),
+        ("model.onnx", False),  # the other comes first
+        ("onnx/model_quantized.onnx", True),
+        ("onnx/model_qint8_avx512_vnni.onnx", False),
+        ("onnx/model_O4.onnx", False),
+        ("model.safetensors", False),
         ("1_Pooling/config.json", True),
         ("pytorch_model.bin", False),
-        ("onnx/model.onnx", False),
         ("onnx/config.json", False),
         ("../1_Pooling/config.json", False),
         ("/1_Pooling/config.json", False),
@@ -150,7 +192,14 @@ def test_missing_files_are_named(folder: Path) -> None:
     ],
 )
 def test_only_what_is_used_is_fetched(path: str, wanted: bool) -> None:
-    assert is_wanted(path) is wanted
+    here = {"onnx/model.onnx", "onnx/model_quantized.onnx", "config.json", path}
+    assert (path in wanted_files(here)) is wanted
+
+
+def test_the_best_graph_of_each_precision_is_taken() -> None:
+    published = {"model.onnx", "onnx/model_int8.onnx", "onnx/model_quint8_avx2.onnx"}
+    assert graphs_among(published) == {"fp32": "model.onnx", "int8": "onnx/model_quint8_avx2.onnx"}
+    assert graphs_among({"onnx/model_O4.onnx", "other.onnx"}) == {}
 
 
 @pytest.mark.parametrize(

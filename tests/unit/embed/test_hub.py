@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse._embed.models import allowance
+from dowse._embed import hub as fetching
 from dowse._embed.open import models_status, open_embedder, pull, remove
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse._model import Event
@@ -45,7 +45,10 @@ def test_only_the_files_in_use_are_fetched(hub: ModelHub, cache: Path) -> None:
     assert sorted(hub.downloaded) == [
         "1_Pooling/config.json",
         "config.json",
-        "model.safetensors",
+        "onnx/model.onnx",
+        "onnx/model.onnx_data",
+        "onnx/model_int8.onnx",
+        "onnx/model_int8.onnx_data",
         "sentence_bert_config.json",
         "tokenizer.json",
     ]
@@ -81,19 +84,17 @@ def test_it_is_fetched_once(hub: ModelHub, cache: Path) -> None:
     hub.models.clear()
     assert embedder(cache, fetch=False).model.key.startswith("me/tiny/fp32/")
     assert embedder(cache, fetch=False).query("a").shape == (32,)
-    assert hub.downloaded.count("model.safetensors") == 1
+    assert hub.downloaded.count("onnx/model.onnx_data") == 1
 
 
 def test_damaged_weights_are_fetched_again(hub: ModelHub, cache: Path) -> None:
-    path = pull("me/tiny", cache).path / "model.safetensors"
+    path = pull("me/tiny", cache).path / "onnx" / "model.onnx_data"
     expected = embedder(cache).query("a")
-    for graph in (path.parent / "graphs").iterdir():
-        graph.unlink()
     path.write_bytes(path.read_bytes()[:-1] + b"!")
-    with pytest.raises(WeightsMissing, match=r"model\.safetensors is damaged"):
+    with pytest.raises(WeightsMissing, match=r"onnx/model\.onnx_data is damaged"):
         embedder(cache, fetch=False).query("a")
     assert np.array_equal(embedder(cache).query("a"), expected)
-    assert hub.downloaded.count("model.safetensors") == 2
+    assert hub.downloaded.count("onnx/model.onnx_data") == 2
 
 
 def test_without_leave_to_fetch_nothing_is_fetched(hub: ModelHub, cache: Path) -> None:
@@ -127,7 +128,7 @@ def test_a_download_that_breaks_off_leaves_nothing(
     hub: ModelHub, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)  # the library pauses before it tries again
-    hub.cut_short = "model.safetensors"
+    hub.cut_short = "model.onnx_data"
     with pytest.raises(WeightsMissing):
         pull("me/tiny", cache)
     assert [path.name for path in (cache / "models").iterdir() if path.suffix != ".lock"] == []
@@ -149,7 +150,7 @@ def test_a_model_that_is_too_large_is_stopped(
 ) -> None:
     hub.announced = announced  # a hub that says nothing of its sizes is stopped on the way
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(allowance, *limit)
+        patch.setattr(fetching, *limit)
         with pytest.raises(WeightsMissing, match=said):
             pull("me/tiny", cache)
     assert [path.name for path in (cache / "models").iterdir() if path.suffix != ".lock"] == []
@@ -157,9 +158,10 @@ def test_a_model_that_is_too_large_is_stopped(
         assert hub.downloaded == []
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("file", ["onnx/model.onnx", "tokenizer.json"])
 def test_a_model_in_another_form_is_refused(hub: ModelHub, cache: Path, file: str) -> None:
     (hub.models["me/tiny"] / file).unlink()
+    (hub.models["me/tiny"] / "onnx" / "model_int8.onnx").unlink()
     with pytest.raises(WeightsMissing, match=f"has no {file}"):
         pull("me/tiny", cache)
     assert hub.downloaded == []

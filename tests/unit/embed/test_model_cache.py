@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.models.model_cache import ModelCache, check_name
+from dowse._embed.cache import ModelCache, check_name
 from dowse._model import Event, silent
 from dowse.errors import BadSettings, WeightsMissing
 from tiny_model import make_model
@@ -45,8 +45,8 @@ def test_an_installed_model_is_known_with_its_files(models: ModelCache, model: P
     manifest = models.manifest("me/tiny")
     assert manifest is not None
     assert (manifest.name, manifest.origin) == ("me/tiny", "a test")
-    assert {"config.json", "model.safetensors", "tokenizer.json"} <= manifest.files.keys()
-    assert models.damage("me/tiny", weights=True) == []
+    assert {"config.json", "onnx/model.onnx_data", "tokenizer.json"} <= manifest.files.keys()
+    assert models.damage("me/tiny") == []
     assert [found.name for found in models.manifests()] == ["me/tiny"]
     assert visible(models) == ["me--tiny"]
 
@@ -56,26 +56,24 @@ def test_a_model_that_is_there_is_not_fetched_again(models: ModelCache, model: P
     models.install("me/tiny", "elsewhere", lambda _: pytest.fail("fetched again"), silent)
 
 
-@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors"])
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "onnx/model.onnx_data"])
 def test_one_changed_byte_is_noticed_and_fixed(models: ModelCache, model: Path, file: str) -> None:
     put(models, model)
     path = models.folder("me/tiny") / file
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    assert models.damage("me/tiny", weights=True) == [file]
+    assert models.damage("me/tiny") == [file]
     put(models, model)
-    assert models.damage("me/tiny", weights=True) == []
+    assert models.damage("me/tiny") == []
     assert visible(models) == ["me--tiny"]
 
 
-def test_truncated_weights_are_noticed_without_reading_them(
-    models: ModelCache, model: Path
-) -> None:
+def test_truncated_weights_are_noticed(models: ModelCache, model: Path) -> None:
     put(models, model)
-    path = models.folder("me/tiny") / "model.safetensors"
+    path = models.folder("me/tiny") / "onnx/model.onnx_data"
     path.write_bytes(path.read_bytes()[:-1])
-    assert models.damage("me/tiny", weights=False) == ["model.safetensors"]
+    assert models.damage("me/tiny") == ["onnx/model.onnx_data"]
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"name":"x","origin":"y","files":{}}'])
@@ -83,9 +81,9 @@ def test_a_garbled_list_counts_as_no_model(models: ModelCache, model: Path, cont
     put(models, model)
     (models.folder("me/tiny") / "dowse.json").write_text(content)
     assert models.manifest("me/tiny") is None
-    assert models.damage("me/tiny", weights=False)
+    assert models.damage("me/tiny")
     put(models, model)
-    assert models.damage("me/tiny", weights=True) == []
+    assert models.damage("me/tiny") == []
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, WeightsMissing, SystemExit])
@@ -112,7 +110,7 @@ def test_a_failed_refetch_keeps_what_was_there(models: ModelCache, model: Path) 
 
     with pytest.raises(WeightsMissing):
         models.install("me/tiny", "a test", fail, silent)
-    assert models.damage("me/tiny", weights=True) == ["config.json"]
+    assert models.damage("me/tiny") == ["config.json"]
 
 
 def test_an_incomplete_model_is_refused(models: ModelCache, model: Path) -> None:
@@ -125,11 +123,11 @@ def test_an_incomplete_model_is_refused(models: ModelCache, model: Path) -> None
 _HALF_A_FETCH = """
 import sys, time
 from pathlib import Path
-from dowse._embed.models.model_cache import ModelCache
+from dowse._embed.cache import ModelCache
 from dowse._model import silent
 
 def fill(to):
-    (to / "model.safetensors").write_bytes(b"half")
+    (to / "model.onnx_data").write_bytes(b"half")
     print("filling", flush=True)
     time.sleep(600)
 
@@ -153,7 +151,7 @@ def test_a_killed_fetch_leaves_no_model_and_no_lock(
 _WHOLE_FETCH = """
 import shutil, sys
 from pathlib import Path
-from dowse._embed.models.model_cache import ModelCache
+from dowse._embed.cache import ModelCache
 from dowse._model import silent
 
 def fill(to):
@@ -172,7 +170,7 @@ def test_processes_that_fetch_at_once_fetch_once(
     said = [process.communicate(timeout=60)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sorted(said) == ["", "", "filled\n"]
-    assert models.damage("me/tiny", weights=True) == []
+    assert models.damage("me/tiny") == []
 
 
 def test_who_waits_for_another_learns_it(models: ModelCache, model: Path) -> None:

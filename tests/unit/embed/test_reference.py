@@ -15,7 +15,7 @@ import pytest
 from dowse._embed.open import open_embedder
 from dowse._embed.options import EmbedOptions
 from dowse._model import Matrix
-from real_model import fetched
+from real_model import with_minilm
 
 _MODEL = "all-MiniLM-L6-v2"
 
@@ -26,7 +26,7 @@ _EXPECTED = np.array([case["vector"] for case in _CASES], dtype=np.float32)
 
 @pytest.fixture(scope="module")
 def weights() -> Path:
-    return fetched(_MODEL)
+    return with_minilm()
 
 
 def cosines(cache: Path, precision: str) -> Matrix:
@@ -51,10 +51,10 @@ def test_int8_stays_within_its_bound(weights: Path) -> None:
     assert found.mean() >= 0.985
 
 
-def test_int8_is_the_default(weights: Path) -> None:
+def test_single_precision_is_the_default_of_a_model_that_was_not_measured(weights: Path) -> None:
     auto = open_embedder(EmbedOptions(model=_MODEL), weights, fetch=False)
-    int8 = open_embedder(EmbedOptions(model=_MODEL, precision="int8"), weights, fetch=False)
-    assert auto.model == int8.model
+    full = open_embedder(EmbedOptions(model=_MODEL, precision="fp32"), weights, fetch=False)
+    assert auto.model == full.model
 
 
 def test_meaning_is_found_where_words_differ(weights: Path) -> None:

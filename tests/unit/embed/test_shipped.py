@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse._embed.models import shipped
+from dowse._embed import models
 from dowse._embed.open import models_status, open_embedder, pull, remove
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
-from dowse.errors import UsageError, WeightsMissing
+from dowse.errors import EmbedError, UsageError, WeightsMissing
 
 _TEXTS = (
     "Rotate the API keys > Open the console and choose rotate.",
@@ -20,12 +20,19 @@ _TEXTS = (
     "x",
 )
 
+_ROUNDED = [
+    [0.0182, -0.0259, -0.0649],
+    [-0.0441, -0.0496, 0.0095],
+    [0.0114, -0.0240, 0.0246],
+    [-0.0612, -0.0652, -0.0482],
+]
+
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package whose files can be damaged."""
-    shutil.copytree(shipped._FOLDER, tmp_path / "weights")
-    monkeypatch.setattr(shipped, "_FOLDER", tmp_path / "weights")
+    shutil.copytree(models._WEIGHTS, tmp_path / "weights")
+    monkeypatch.setattr(models, "_WEIGHTS", tmp_path / "weights")
     return tmp_path / "weights" / DEFAULT_MODEL
 
 
@@ -36,19 +43,21 @@ def test_it_needs_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert np.linalg.norm(vector) == pytest.approx(1)
 
 
-def test_int8_is_the_default_and_stays_close_to_single_precision(cache: Path) -> None:
-    auto, full = (
-        open_embedder(EmbedOptions(precision=precision), cache) for precision in ("auto", "fp32")
-    )
-    assert "/int8/" in auto.model.key
-    cosines = [float(auto.query(text) @ full.query(text)) for text in _TEXTS]
-    assert min(cosines) >= 0.97
+def test_its_vectors_have_never_changed(cache: Path) -> None:
+    embedder = open_embedder(EmbedOptions(), cache)
+    assert embedder.model.key == "dowse-docs-1/int8/a7e73d6c"
+    vectors = [embedder.query(text)[:3] for text in _TEXTS]
+    assert np.allclose(vectors, _ROUNDED, atol=1e-4)
 
 
-def test_only_the_graph_is_kept_in_the_cache(cache: Path) -> None:
+def test_it_is_there_in_int8_only(cache: Path) -> None:
+    with pytest.raises(EmbedError, match="int8 only"):
+        open_embedder(EmbedOptions(precision="fp32"), cache).query("a")
+
+
+def test_nothing_is_kept_in_the_cache(cache: Path) -> None:
     open_embedder(EmbedOptions(), cache).query("a")
-    kept = [path for path in cache.rglob("*") if path.is_file()]
-    assert sorted(path.suffix for path in kept) == [".onnx", ".weights"]
+    assert not cache.exists()
 
 
 def test_it_is_listed_first_and_can_be_neither_fetched_nor_removed(cache: Path) -> None:
@@ -61,14 +70,14 @@ def test_it_is_listed_first_and_can_be_neither_fetched_nor_removed(cache: Path) 
 
 
 def test_damaged_weights_are_noticed(copy: Path, cache: Path) -> None:
-    weights = copy / "model.safetensors"
+    weights = copy / "model.onnx_data"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
-    assert models_status(cache)[0].damaged == ("model.safetensors",)
+    assert models_status(cache)[0].damaged == ("model.onnx_data",)
     with pytest.raises(WeightsMissing, match="Install dowse again"):
         open_embedder(EmbedOptions(), cache).query("a")
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["model.onnx", "model.onnx_data", "tokenizer.json"])
 def test_a_missing_file_is_named(copy: Path, cache: Path, name: str) -> None:
     (copy / name).unlink()
     with pytest.raises(WeightsMissing, match=name):

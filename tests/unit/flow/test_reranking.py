@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.onnx.cross_encoder import CrossEncoder
 from dowse._embed.open import open_model
 from dowse._embed.options import EmbedOptions
+from dowse._embed.reranker import CrossEncoder
 from dowse._model import Hit, header_line, silent
 from dowse._project.wiring import rerankers
 from dowse._search.request import SearchRequest
@@ -72,7 +72,7 @@ def test_weights_are_fetched_for_the_model_of_the_settings_and_for_no_other(
 ) -> None:
     fetched: list[str] = []
     monkeypatch.setattr(
-        "dowse._embed.models.fetch.fetch_model", lambda name, *_: fetched.append(name)
+        "dowse._embed.hub.fetch_model", lambda name, *_: fetched.append(name)
     )
     by_model = rerankers(EmbedOptions(), None, tmp_path, silent, fetched="hub/of-the-user")
     for model in ("hub/of-the-user", "hub/of-a-call"):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dowse._embed.models.known import full_name
 from dowse._embed.open import known_models
 from dowse._embed.options import EmbedOptions
+from dowse._embed.recipes import full_name
 from dowse._model import Announce, Stamp, silent
 from dowse._project.archive.archive import About, pack
 from dowse._project.outputs import check_output, output_file

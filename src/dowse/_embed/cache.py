@@ -1,8 +1,7 @@
 """Where models are kept: one folder each, whole or not there at all, with a list of what is in it.
 
     <cache>/models/<name>/            the model's files
-    <cache>/models/<name>/dowse.json  what they are and their sha256
-    <cache>/models/<name>/graphs/     graphs built from them
+    <cache>/models/<name>/dowse.json  what they are, their sha256 and their CRC
 
 A folder appears by renaming, so neither an interrupted fetch nor a second process can leave or
 see half a model.
@@ -12,22 +11,35 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import mmap
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from dowse._embed.models import weights_missing
-from dowse._embed.models.folder import WEIGHTS, missing_files
+from dowse._embed.recipes import Precision, data_of, files_in, graphs_among, missing_files
 from dowse._model import Announce, Event
-from dowse._util.files import UNREADABLE, make_private_folder, move_folder, read_small, sync_tree
-from dowse.errors import BadSettings
+from dowse._util.files import (
+    UNREADABLE,
+    make_private_folder,
+    move_folder,
+    read_small,
+    sync_tree,
+)
+from dowse.errors import BadSettings, WeightsMissing
 
 _MANIFEST = "dowse.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+
+
+def weights_missing(reason: str, todo: str) -> WeightsMissing:
+    """An error that says what happened, what still works and what to do."""
+    still = "Keyword, code and graph search work without them."
+    return WeightsMissing(f"There are no weights to embed with: {reason}", f"{still} {todo}")
 
 
 class FileRecord(msgspec.Struct, frozen=True):
@@ -35,6 +47,21 @@ class FileRecord(msgspec.Struct, frozen=True):
 
     bytes: int
     sha256: str
+    crc: int  # compared at every use: it takes a tenth of the time of a sha256
+
+    @classmethod
+    def of(cls, path: Path) -> FileRecord:
+        """What a file is now."""
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return cls(path.stat().st_size, digest, crc_of(path))
+
+    def fits(self, path: Path) -> bool:
+        """Say whether a file is still what it was."""
+        try:
+            return path.stat().st_size == self.bytes and crc_of(path) == self.crc
+        except OSError:
+            return False
 
 
 class ModelManifest(msgspec.Struct, frozen=True):
@@ -45,9 +72,16 @@ class ModelManifest(msgspec.Struct, frozen=True):
     files: dict[str, FileRecord]
 
     @property
-    def weights(self) -> str:
-        """The sha256 of the weights."""
-        return self.files[WEIGHTS].sha256
+    def graphs(self) -> dict[Precision, str]:
+        """The graph of each precision that is there."""
+        return graphs_among({*self.files})
+
+    def weights(self, graph: str) -> str:
+        """The sha256 of a graph with its constants."""
+        digests = [
+            self.files[path].sha256 for path in (graph, data_of(graph)) if path in self.files
+        ]
+        return digests[0] if len(digests) == 1 else joined_digest(digests)
 
 
 class ModelCache:
@@ -70,17 +104,13 @@ class ModelCache:
         found = [read_manifest(folder) for folder in folders if not folder.name.startswith(".")]
         return [manifest for manifest in found if manifest is not None]
 
-    def damage(self, name: str, *, weights: bool) -> list[str]:
-        """The files that are not what they were; weights take longer to check than the rest."""
+    def damage(self, name: str) -> list[str]:
+        """The files that are not what they were."""
         manifest = self.manifest(name)
         if manifest is None:
             return [_MANIFEST]
         folder = self.folder(name)
-        return [
-            path
-            for path, record in manifest.files.items()
-            if not _is_intact(folder / path, record, thorough=weights or path != WEIGHTS)
-        ]
+        return [path for path, record in manifest.files.items() if not record.fits(folder / path)]
 
     def install(
         self, name: str, origin: str, fill: Callable[[Path], None], announce: Announce
@@ -93,7 +123,7 @@ class ModelCache:
         try:
             make_private_folder(self.root)
             with self._sole(name, announce):
-                if not self.damage(name, weights=True):
+                if not self.damage(name):
                     return
                 with self._scratch(name) as scratch:
                     fill(scratch)
@@ -156,14 +186,22 @@ def read_manifest(folder: Path) -> ModelManifest | None:
         manifest = msgspec.json.decode(read_small(folder / _MANIFEST), type=ModelManifest)
     except UNREADABLE:
         return None
-    return manifest if WEIGHTS in manifest.files else None
+    return manifest if manifest.graphs else None
 
 
-def file_record(path: Path) -> FileRecord:
-    """What a file is now."""
+def crc_of(path: Path) -> int:
+    """The CRC of a file's content."""
     with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return FileRecord(path.stat().st_size, digest)
+        try:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return zlib.crc32(content)
+        except ValueError:  # an empty file cannot be mapped
+            return 0
+
+
+def joined_digest(digests: list[str]) -> str:
+    """One digest of several."""
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def check_name(name: str) -> None:
@@ -181,24 +219,12 @@ def _folder_name(name: str) -> str:
 
 
 def _write_manifest(folder: Path, name: str, origin: str) -> None:
-    if missing := missing_files(folder):
+    paths = files_in(folder)
+    if missing := missing_files(paths):
         raise weights_missing(
             f"what was given as {name} has no {' and no '.join(missing)}.",
-            "dowse needs config.json, model.safetensors and tokenizer.json.",
+            "dowse needs config.json, tokenizer.json and the model as ONNX, in onnx/model.onnx.",
         )
-    files = {
-        path.relative_to(folder).as_posix(): file_record(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    files = {path: FileRecord.of(folder / path) for path in sorted(paths)}
     content = msgspec.json.format(msgspec.json.encode(ModelManifest(name, origin, files)))
     (folder / _MANIFEST).write_bytes(content)
-
-
-def _is_intact(path: Path, record: FileRecord, *, thorough: bool) -> bool:
-    try:
-        if path.stat().st_size != record.bytes:
-            return False
-        return not thorough or file_record(path) == record
-    except OSError:
-        return False

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
+from training.onnx_model import (
+    canonical_name,
+    read_architecture,
+    read_tensors,
+    write_cross_encoder,
+    write_encoder,
+)
 
-from dowse._embed.onnx.architecture import canonical_name, read_architecture
-from dowse._embed.onnx.encoder import build_cross_encoder, build_encoder
-from dowse._embed.onnx.session import Session
-from dowse._embed.onnx.tensors import read_tensors
+from dowse._embed import models
+from dowse._embed.onnx import Session
+from dowse._embed.recipes import Pooling
 from dowse.errors import EmbedError
-from tiny_model import HEADS, HIDDEN, LAYERS, Family, make_model
+from tiny_model import HEADS, HIDDEN, LAYERS, Family, make_source
 
 Array = NDArray[np.float64]
 
+WEIGHTS = Path(__file__).parents[2] / "training" / "weights"
 IDS = [2, 17, 40, 5, 63, 8, 8, 3]
 TYPES = [0, 0, 0, 0, 1, 1, 1, 1]
 
@@ -80,43 +88,44 @@ class PlainBert:
         return value / 2 * (1 + gate)
 
 
-def encode(
-    folder: Path, pooling: Literal["mean", "cls"] = "mean", precision: Any = "fp32"
-) -> Session:
-    tensors = read_tensors(folder / "model.safetensors")
-    graph = build_encoder(read_architecture(folder), tensors, pooling, precision)
-    return Session(graph.whole())
+def encode(folder: Path, pooling: Pooling = "mean", precision: Any = "fp32") -> Session:
+    write_encoder(folder, folder / "model.onnx", pooling, precision)
+    return opened(folder / "model.onnx")
+
+
+def opened(graph: Path) -> Session:
+    return Session(graph, "mean", is_fused=True)
 
 
 @pytest.mark.parametrize(
     ("family", "first_position"), [("bert", 0), ("roberta", 1), ("distilbert", 0)]
 )
 def test_token_vectors_of_every_family(tmp_path: Path, family: Family, first_position: int) -> None:
-    folder = make_model(tmp_path, family)
-    tokens = encode(folder).run("tokens", {"ids": IDS})
+    folder = make_source(tmp_path, family)
+    tokens = encode(folder).tokens(IDS)
     expected = PlainBert(folder, first_position=first_position).tokens(IDS, [0] * len(IDS))
     assert np.allclose(tokens, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])
 def test_activations(tmp_path: Path, activation: str) -> None:
-    folder = make_model(tmp_path, hidden_act=activation)
-    tokens = encode(folder).run("tokens", {"ids": IDS})
+    folder = make_source(tmp_path, hidden_act=activation)
+    tokens = encode(folder).tokens(IDS)
     expected = PlainBert(folder, activation=activation).tokens(IDS, [0] * len(IDS))
     assert np.allclose(tokens, expected, atol=1e-4)
 
 
 def test_the_two_gelus_are_distinguished(tmp_path: Path) -> None:
-    exact = encode(make_model(tmp_path / "a", hidden_act="gelu")).run("tokens", {"ids": IDS})
-    bent = encode(make_model(tmp_path / "b", hidden_act="gelu_new")).run("tokens", {"ids": IDS})
+    exact = encode(make_source(tmp_path / "a", hidden_act="gelu")).tokens(IDS)
+    bent = encode(make_source(tmp_path / "b", hidden_act="gelu_new")).tokens(IDS)
     assert 0 < np.abs(exact - bent).max() < 0.1
 
 
 def test_pooling_takes_the_mean_or_the_first_token(tmp_path: Path) -> None:
-    folder = make_model(tmp_path)
+    folder = make_source(tmp_path)
     expected = PlainBert(folder).tokens(IDS, [0] * len(IDS))
-    mean = encode(folder, "mean").run("vector", {"ids": IDS})
-    first = encode(folder, "cls").run("vector", {"ids": IDS})
+    mean = encode(folder, "mean").vector(IDS)
+    first = encode(folder, "cls").vector(IDS)
     assert mean.shape == first.shape == (HIDDEN,)
     assert np.allclose(mean, expected.mean(0), atol=1e-4)
     assert np.allclose(first, expected[0], atol=1e-4)
@@ -124,27 +133,27 @@ def test_pooling_takes_the_mean_or_the_first_token(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 3, 80])
 def test_every_length_up_to_the_table_of_positions(tmp_path: Path, length: int) -> None:
-    folder = make_model(tmp_path)
+    folder = make_source(tmp_path)
     ids = [5 + number % 50 for number in range(length)]
-    tokens = encode(folder).run("tokens", {"ids": ids})
+    tokens = encode(folder).tokens(ids)
     assert np.allclose(tokens, PlainBert(folder).tokens(ids, [0] * length), atol=1e-4)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
 def test_int8_stays_close(tmp_path: Path, family: Family) -> None:
-    folder = make_model(tmp_path, family)
-    exact = encode(folder).run("vector", {"ids": IDS})
-    rounded = encode(folder, precision="int8").run("vector", {"ids": IDS})
+    folder = make_source(tmp_path, family)
+    exact = encode(folder).vector(IDS)
+    rounded = encode(folder, precision="int8").vector(IDS)
     cosine = exact @ rounded / np.linalg.norm(exact) / np.linalg.norm(rounded)
     assert 0.97 < cosine < 1
 
 
 def test_int8_survives_a_row_of_zeros(tmp_path: Path) -> None:
-    folder = make_model(tmp_path)
+    folder = make_source(tmp_path)
     weights = load_file(folder / "model.safetensors")
     weights["encoder.layer.0.output.dense.weight"][3] = 0
     save_file(weights, folder / "model.safetensors")
-    assert np.isfinite(encode(folder, precision="int8").run("vector", {"ids": IDS})).all()
+    assert np.isfinite(encode(folder, precision="int8").vector(IDS)).all()
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
@@ -159,11 +168,10 @@ def test_int8_survives_a_row_of_zeros(tmp_path: Path) -> None:
 def test_cross_encoder(
     tmp_path: Path, family: Family, head: tuple[str, str], labels: int, precision: Any
 ) -> None:
-    folder = make_model(tmp_path, family, labels=labels)
-    tensors = read_tensors(folder / "model.safetensors")
-    graph = build_cross_encoder(read_architecture(folder), tensors, precision)
+    folder = make_source(tmp_path, family, labels=labels)
+    write_cross_encoder(folder, folder / "model.onnx", precision)
     types = TYPES if family == "bert" else [0] * len(IDS)
-    logits = Session(graph.whole()).run("logits", {"ids": IDS, "types": types})
+    logits = opened(folder / "model.onnx").logits(IDS, types)
     plain = PlainBert(folder, first_position=1 if family == "roberta" else 0)
     inner = np.tanh(plain.linear(head[0], plain.tokens(IDS, types)[0]))
     expected = plain.linear(head[1], inner)
@@ -173,8 +181,8 @@ def test_cross_encoder(
 
 @pytest.mark.parametrize("prefix", ["bert.", "model.", "0.auto_model."])
 def test_weights_under_other_names(tmp_path: Path, prefix: str) -> None:
-    folder = make_model(tmp_path)
-    expected = encode(folder).run("vector", {"ids": IDS})
+    folder = make_source(tmp_path)
+    expected = encode(folder).vector(IDS)
     weights = load_file(folder / "model.safetensors")
     renamed = {
         prefix
@@ -185,20 +193,20 @@ def test_weights_under_other_names(tmp_path: Path, prefix: str) -> None:
     }
     numbers = {"embeddings.position_ids": np.arange(80)[None]}
     save_file(renamed | numbers, folder / "model.safetensors")
-    assert np.array_equal(encode(folder).run("vector", {"ids": IDS}), expected)
+    assert np.array_equal(encode(folder).vector(IDS), expected)
 
 
 def test_half_precision_weights(tmp_path: Path) -> None:
-    folder = make_model(tmp_path)
-    expected = encode(folder).run("vector", {"ids": IDS})
+    folder = make_source(tmp_path)
+    expected = encode(folder).vector(IDS)
     weights = load_file(folder / "model.safetensors")
     halves = {name: array.astype(np.float16) for name, array in weights.items()}
     save_file(halves, folder / "model.safetensors")
-    assert np.allclose(encode(folder).run("vector", {"ids": IDS}), expected, atol=0.05)
+    assert np.allclose(encode(folder).vector(IDS), expected, atol=0.05)
 
 
 def test_rows_of_small_integers_with_their_scales(tmp_path: Path) -> None:
-    folder = make_model(tmp_path)
+    folder = make_source(tmp_path)
     packed: dict[str, Any] = {}
     for name, array in load_file(folder / "model.safetensors").items():
         if array.ndim == 2:
@@ -207,7 +215,7 @@ def test_rows_of_small_integers_with_their_scales(tmp_path: Path) -> None:
         else:
             packed[name] = array.astype(np.float16)
     save_file(packed, folder / "model.safetensors")
-    tokens = encode(folder).run("tokens", {"ids": IDS})
+    tokens = encode(folder).tokens(IDS)
     unpacked = {
         name: array * packed.get(f"{name}.scale", np.float32(1))
         for name, array in packed.items()
@@ -246,7 +254,7 @@ def test_bfloat16_weights(tmp_path: Path) -> None:
 def test_a_model_that_cannot_run_is_refused_with_the_reason(
     tmp_path: Path, config: dict[str, Any], said: str
 ) -> None:
-    folder = make_model(tmp_path)
+    folder = make_source(tmp_path)
     changed = json.loads((folder / "config.json").read_text()) | config
     (folder / "config.json").write_text(json.dumps(changed))
     with pytest.raises(EmbedError, match=said):
@@ -262,13 +270,22 @@ def test_a_garbled_config_is_named(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, b"\x08" + b"\x00" * 7 + b"{}      "])
 def test_garbled_weights_are_named(tmp_path: Path, content: bytes) -> None:
-    folder = make_model(tmp_path)
+    folder = make_source(tmp_path)
     (folder / "model.safetensors").write_bytes(content)
     with pytest.raises(EmbedError, match=r"model\.safetensors|no tensor"):
         encode(folder)
 
 
 def test_weights_of_another_model_are_named(tmp_path: Path) -> None:
-    folder = make_model(tmp_path, num_hidden_layers=3)
+    folder = make_source(tmp_path, num_hidden_layers=3)
     with pytest.raises(EmbedError, match=r"no tensor 'encoder\.layer\.2"):
         encode(folder)
+
+
+def test_the_graph_in_the_wheel_is_made_of_the_weights_that_are_kept_here(tmp_path: Path) -> None:
+    name = "dowse-docs-1"
+    write_encoder(WEIGHTS / name, tmp_path / "model.onnx", "mean", "int8")
+    for file in ("model.onnx", "model.onnx_data"):
+        assert (tmp_path / file).read_bytes() == (models._WEIGHTS / name / file).read_bytes()
+    digest = hashlib.sha256((WEIGHTS / name / "model.safetensors").read_bytes()).hexdigest()
+    assert digest == models.SHIPPED[name].weights
