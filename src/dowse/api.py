@@ -198,9 +198,9 @@ class Dowse:
         """
         if sort not in SORTS:
             raise UsageError(f"sort cannot be {sort!r}.", f"Use one of: {', '.join(SORTS)}.")
-        said = since.isoformat() if isinstance(since, date) else since
+        written = since.isoformat() if isinstance(since, date) else since
         with self._in_use() as engine:
-            return engine.listed(sort, said, _several(path))
+            return engine.listed(sort, written, _several(path))
 
     def tags(self, path: Some = ()) -> list[Counted]:
         """List the tags of all documents, or of those whose path begins so, most frequent first."""

@@ -187,8 +187,8 @@ def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
     """List the settings of an index in which the preset of a search differs from these."""
-    wanted = of_an_index(changes)
-    return sorted(name for name, value in wanted.items() if settings.value(name) != value)
+    different = of_an_index(changes)
+    return sorted(name for name, value in different.items() if settings.value(name) != value)
 
 
 def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:

@@ -75,10 +75,10 @@ class AllProjects:
 
     def _opened(self, project: str) -> Engine:
         if project not in self._engines:
-            wanted = next((one for one in self._projects if one.name == project), None)
-            if wanted is None:
+            found = next((one for one in self._projects if one.name == project), None)
+            if found is None:
                 raise NotFound(f"There is no project {project!r}.", "See: dowse project list")
-            self._engines[project] = self._open(wanted)
+            self._engines[project] = self._open(found)
         return self._engines[project]
 
     def search(self, request: SearchRequest) -> Response:
@@ -88,8 +88,8 @@ class AllProjects:
             if not request.offset:
                 return engine.search(request)
             # The results that are skipped may all be of this project, or of others.
-            wanted = int(request.changes.get(_TOP_N, engine.settings.search.top_n)) + request.offset
-            changes = {**request.changes, _TOP_N: min(wanted, MOST_RESULTS)}
+            top_n = int(request.changes.get(_TOP_N, engine.settings.search.top_n)) + request.offset
+            changes = {**request.changes, _TOP_N: min(top_n, MOST_RESULTS)}
             return engine.search(replace(request, changes=changes, offset=0))
 
         found, failed = self._each(ask)

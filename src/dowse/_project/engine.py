@@ -32,7 +32,7 @@ from dowse._model import (
 )
 from dowse._model.ports import IndexReader
 from dowse._project.registry import Project
-from dowse._project.stamp import WantedStamp, takes_vectors, wanted_stamp
+from dowse._project.stamp import ExpectedStamp, expected_stamp, takes_vectors
 from dowse._project.state import unfinished_run, unread_of
 from dowse._project.wiring import Parts
 from dowse._search.answer.answering import with_answer, with_written_answer
@@ -136,10 +136,10 @@ class Engine:
                     f"Index it with: dowse index -p {self.project.typed}",
                 )
             if stamp != self._fitting:
-                wanted = self.wanted_stamp()
-                self.check_stamp(stamp, wanted)
+                expected = self.expected_stamp()
+                self.check_stamp(stamp, expected)
                 # A model that cannot be had yet may turn out to be another one.
-                self._fitting = None if wanted.why_no_model else stamp
+                self._fitting = None if expected.why_no_model else stamp
             yield reader, takes_vectors(stamp)
 
     @contextmanager
@@ -152,14 +152,14 @@ class Engine:
         with self.parts.store.read() as reader:
             yield reader
 
-    def wanted_stamp(self) -> WantedStamp:
+    def expected_stamp(self) -> ExpectedStamp:
         """Return what the index must have been built with for these settings."""
         settings, parts = self.settings, self.parts
-        return wanted_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
+        return expected_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
 
-    def check_stamp(self, stamp: Stamp, wanted: WantedStamp) -> None:
+    def check_stamp(self, stamp: Stamp, expected: ExpectedStamp) -> None:
         """Raise `StampMismatch` when the index was built with other settings."""
-        if mismatches := wanted.mismatches(stamp):
+        if mismatches := expected.mismatches(stamp):
             raise StampMismatch(
                 "The index was built with other settings. " + " ".join(mismatches),
                 self.rebuild_advice,
@@ -400,7 +400,7 @@ class Engine:
 
     def _start(self, wait: float) -> None:
         with self.parts.store.write(wait) as writer:
-            writer.start(self.wanted_stamp().whole)
+            writer.start(self.expected_stamp().whole)
 
     # ── The state of the index ───────────────────────────────────────────────
 
@@ -409,7 +409,7 @@ class Engine:
         with self.read_any() as reader:
             stamp = reader.catalogue.stamp()
             freshness, unread = self._compare_with_folders(reader)
-            mismatches = self.wanted_stamp().mismatches(stamp) if stamp else []
+            mismatches = self.expected_stamp().mismatches(stamp) if stamp else []
             advice = [self.rebuild_advice] if mismatches else []
             return Status(
                 project=self.project.name,
@@ -449,7 +449,7 @@ class Engine:
     def mismatches(self) -> list[str]:
         """List the settings that the index was not built with; none while it can be used."""
         stamp = self.built_with()
-        return self.wanted_stamp().mismatches(stamp) if stamp else []
+        return self.expected_stamp().mismatches(stamp) if stamp else []
 
     def writer(self) -> str:
         """Say who is writing to the index now; empty when nobody is."""

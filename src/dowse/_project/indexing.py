@@ -81,13 +81,13 @@ def _run(
     folder, settings, parts = engine.project.folder, engine.settings, engine.parts
     part, began = str(shard or ""), time.time_ns()
     with parts.store.write(wait, part) as writer:
-        wanted = engine.wanted_stamp()
+        expected = engine.expected_stamp()
         stamp = writer.catalogue.stamp()
         # An empty index can become one of any settings.
-        if stamp is None or (wanted.mismatches(stamp) and not writer.catalogue.files()):
-            stamp = wanted.whole
+        if stamp is None or (expected.mismatches(stamp) and not writer.catalogue.files()):
+            stamp = expected.whole
             writer.start(stamp)
-        engine.check_stamp(stamp, wanted)
+        engine.check_stamp(stamp, expected)
         writer.note_roots([str(root) for root in engine.project.own_roots])
         with noted(folder, announce) as noting:
             report = run_indexing(
@@ -104,8 +104,8 @@ def _run(
             )
     lost = [one.id for one in report.left_out if one.whole and one.lost]
     note_unread(folder, lost, began, whole=not paths and not part)
-    if not takes_vectors(stamp) and wanted.why_no_model:
-        notice = f"Indexed for keyword search only. {wanted.why_no_model}"
+    if not takes_vectors(stamp) and expected.why_no_model:
+        notice = f"Indexed for keyword search only. {expected.why_no_model}"
         return replace(report, notices=(notice,))
     if takes_vectors(stamp) and report.added:
         _fit_unknown_model(engine, announce)

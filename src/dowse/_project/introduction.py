@@ -44,8 +44,8 @@ def first_words(folder: Path) -> str:
             text = read_small(path).decode("utf-8-sig")
         except UNREADABLE:
             continue
-        if said := _first_paragraph(text):
-            return said
+        if paragraph := _first_paragraph(text):
+            return paragraph
     return ""
 
 
@@ -58,8 +58,8 @@ def _project_table(file: Path) -> dict[str, Any]:
 
 
 def _of_table(table: dict[str, Any]) -> str:
-    said = table.get("description", "")
-    return " ".join(said.split())[:LONGEST] if isinstance(said, str) else ""
+    text = table.get("description", "")
+    return " ".join(text.split())[:LONGEST] if isinstance(text, str) else ""
 
 
 def _candidates(folder: Path) -> list[Path]:
@@ -74,7 +74,7 @@ def _candidates(folder: Path) -> list[Path]:
 
 def _first_paragraph(text: str) -> str:
     for piece in pieces(text):
-        said = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
-        if len(said) >= _SHORTEST:
-            return said if len(said) <= _PARAGRAPH else f"{said[:_PARAGRAPH].rstrip()} …"
+        found = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
+        if len(found) >= _SHORTEST:
+            return found if len(found) <= _PARAGRAPH else f"{found[:_PARAGRAPH].rstrip()} …"
     return ""

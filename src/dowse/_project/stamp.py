@@ -19,7 +19,7 @@ _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
 _BEFORE_IT_WAS_RECORDED = {"chunk.context": "title"}
 
 
-class WantedStamp(Struct, frozen=True):
+class ExpectedStamp(Struct, frozen=True):
     """The stamp that the settings ask for."""
 
     text: Stamp  # how documents are understood, cut and analysed
@@ -44,9 +44,9 @@ class WantedStamp(Struct, frozen=True):
         ]
 
 
-def wanted_stamp(
+def expected_stamp(
     read: ReadOptions, chunk: ChunkOptions, analyzer: Analyzer, embedder: Embedder | None
-) -> WantedStamp:
+) -> ExpectedStamp:
     """Return the stamp for these settings and parts."""
     text: Stamp = {
         "chunk": {"version": CHUNK_VERSION, **asdict(chunk)},
@@ -55,17 +55,17 @@ def wanted_stamp(
         "read": {"redact": sorted(set(read.redact))},
     }
     if embedder is None:
-        return WantedStamp(text, _NO_MODEL, "")
+        return ExpectedStamp(text, _NO_MODEL, "")
     try:
         model = embedder.model
     except EmbedError as error:
-        return WantedStamp(text, {}, str(error))
+        return ExpectedStamp(text, {}, str(error))
     made_by: Stamp = {
         "model": model.key,
         "dimensions": model.dimensions,
         "embedding_text": EMBEDDING_TEXT_VERSION,
     }
-    return WantedStamp(text, made_by, "")
+    return ExpectedStamp(text, made_by, "")
 
 
 def takes_vectors(stamp: Stamp) -> bool:

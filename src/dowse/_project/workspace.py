@@ -270,8 +270,8 @@ class Workspace:
             )
         local = self.local_file(paths[0] if paths else start)
         if local and not local.strange and (not paths or list(paths) == [local.path.parent]):
-            wanted = local.name or local.path.parent.name
-            return self.projects.add(local.roots, name or self.projects.free_name(wanted))
+            new_name = name or self.projects.free_name(local.name or local.path.parent.name)
+            return self.projects.add(local.roots, new_name)
         return self.projects.add(list(paths) or [start], name)
 
     def _with_agreed_roots(self, project: Project, local: LocalFile | None) -> Project:

@@ -43,7 +43,7 @@ from dowse._project.evaluation.measures import Collection, Run
 from dowse._project.evaluation.own_queries import OwnQuery, hide, own_collection
 from dowse._project.evaluation.runs import search_run
 from dowse._project.registry import Project
-from dowse._project.stamp import takes_vectors, wanted_stamp
+from dowse._project.stamp import expected_stamp, takes_vectors
 from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
 from dowse._search.request import Filters
@@ -236,7 +236,7 @@ def _fill(
     announce: Announce,
 ) -> IndexReport:
     with engine.read() as reading:
-        understood = wanted_stamp(
+        understood = expected_stamp(
             settings.read, settings.chunk, parts.analyzer, parts.embedder
         ).text
         stamp = {**(reading.catalogue.stamp() or {}), **understood}
