@@ -30,7 +30,7 @@ from dowse._config.schema import Settings, known_settings
 from dowse._embed.options import EmbedOptions
 from dowse._model import Event, Response, silent
 from dowse._model.ports import Embedder
-from dowse._project.archive.archive import About, open_archive, pack
+from dowse._project.archive.archive import open_archive, pack
 from dowse._project.archive.export import export_project
 from dowse._project.archive.import_ import MAY_SET, Imported, fill, import_project
 from dowse._project.archive.staging import abandoned, clear_abandoned
@@ -234,8 +234,16 @@ def test_every_store_can_export_and_import(
             fill(writing, archive, stamp, settings, silent, keep_vectors=True)
     again = io.BytesIO()
     with store.read() as reading:
-        about = About(manifest.project, manifest.roots, manifest.embed, _WORDS)
-        pack(reading, stamp, about, again, silent)
+        pack(
+            reading,
+            stamp,
+            again,
+            silent,
+            project=manifest.project,
+            roots=manifest.roots,
+            embed=manifest.embed,
+            vocabulary=_WORDS,
+        )
         with opened(ours) as engine, engine.parts.store.read() as before:
             assert content(reading) == content(before)
     store.close()

@@ -14,7 +14,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -147,19 +147,21 @@ _READABLE = 0o644 << 16
 _WORDS_AT_ONCE = 1000
 
 
-class About(Struct, frozen=True):
-    """What an index does not know of its project."""
-
-    project: str
-    roots: tuple[str, ...]  # names, as in `Manifest`
-    embed: Mapping[str, str]  # as in `Manifest`
-    vocabulary: int  # how many words have a vector at most
-
-
 def pack(
-    reader: IndexReader, stamp: Stamp, about: About, target: IO[bytes], announce: Announce
+    reader: IndexReader,
+    stamp: Stamp,
+    target: IO[bytes],
+    announce: Announce,
+    *,
+    project: str,
+    roots: tuple[str, ...],
+    embed: dict[str, str],
+    vocabulary: int,
 ) -> Manifest:
-    """Write everything that an index holds into a file."""
+    """Write everything that an index holds into a file, with at most so many words.
+
+    What the index does not know of its project goes into the manifest as it is.
+    """
     with zipfile.ZipFile(target, "w") as file:
         packing = _Packing(reader, file, announce)
         ids = packing.ids()
@@ -167,13 +169,13 @@ def pack(
             format=FORMAT,
             version=VERSION,
             dowse=__version__,
-            project=about.project,
-            roots=about.roots,
+            project=project,
+            roots=roots,
             stamp=stamp,
-            embed=dict(about.embed),
+            embed=embed,
             documents=packing.write(DOCUMENTS, packing.documents(ids)),
             chunks=packing.write(CHUNKS, packing.chunks(ids)),
-            words=packing.write(WORDS, packing.words(about.vocabulary)),
+            words=packing.write(WORDS, packing.words(vocabulary)),
             vectors=packing.vectors,
             parts=packing.parts,
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -10,7 +12,7 @@ from dowse._embed.open import known_models
 from dowse._embed.options import EmbedOptions
 from dowse._embed.recipes import full_name
 from dowse._model import Announce, Stamp, silent
-from dowse._project.archive.archive import About, pack
+from dowse._project.archive.archive import pack
 from dowse._project.outputs import check_output, output_file
 from dowse._project.registry import Project
 from dowse._project.stamp import takes_vectors
@@ -18,16 +20,16 @@ from dowse._project.workspace import Workspace
 from dowse.errors import NotFound
 
 
-class Exported(Struct, frozen=True):
-    """What an export holds."""
+class ExportRecord(Struct, frozen=True):
+    """What `dowse export` wrote."""
 
-    project: str
-    file: Path
-    bytes: int
-    documents: int
-    chunks: int
-    vectors: int  # of chunks
-    notices: tuple[str, ...]  # what is missing, and how to change that
+    project: Annotated[str, "Name of the project."]
+    file: Annotated[str, "The file, absolute."]
+    bytes: Annotated[int, "Its size."]
+    documents: Annotated[int, "How many it holds."]
+    chunks: Annotated[int, "How many it holds."]
+    vectors: Annotated[int, "Chunks that have one."]
+    notices: Annotated[tuple[str, ...], "What is missing, and how to change that."]
 
 
 def export_project(
@@ -37,39 +39,40 @@ def export_project(
     *,
     overwrite: bool = False,
     announce: Announce = silent,
-) -> Exported:
+) -> ExportRecord:
     """Write a project's index into one file, whole or not at all, outside of all roots."""
     file = check_output(workspace, file, force=overwrite)  # before anything takes long
     settings = workspace.settings(project).settings
     parts = workspace.parts(project, settings, announce)
-    try:
-        with (
-            parts.store.read() as reader,
-            output_file(workspace, file, force=overwrite) as target,
-        ):
-            stamp = reader.catalogue.stamp()
-            if stamp is None:
-                raise NotFound(
-                    f"The project {project.name!r} has not been indexed yet.",
-                    f"Index it with: dowse index -p {project.typed}",
-                )
-            about = About(
-                project.name,
-                tuple(root.name for root in project.named_roots),
-                _embed(stamp, settings.embed),
-                settings.learned_words,
+    with (
+        closing(parts.store),
+        parts.store.read() as reader,
+        output_file(workspace, file, force=overwrite) as target,
+    ):
+        stamp = reader.catalogue.stamp()
+        if stamp is None:
+            raise NotFound(
+                f"The project {project.name!r} has not been indexed yet.",
+                f"Index it with: dowse index -p {project.typed}",
             )
-            manifest = pack(reader, stamp, about, target, announce)
-    finally:
-        parts.store.close()
+        manifest = pack(
+            reader,
+            stamp,
+            target,
+            announce,
+            project=project.name,
+            roots=tuple(root.name for root in project.named_roots),
+            embed=_embed(stamp, settings.embed),
+            vocabulary=settings.learned_words,
+        )
     missing = manifest.chunks - manifest.vectors
     notices = (
         f"{missing:,} of {manifest.chunks:,} chunks have no vectors."
         f" Make them first with: dowse index -p {project.typed}"
     )
-    return Exported(
+    return ExportRecord(
         project=project.name,
-        file=file,
+        file=str(file),
         bytes=file.stat().st_size,
         documents=manifest.documents,
         chunks=manifest.chunks,

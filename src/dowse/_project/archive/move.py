@@ -8,7 +8,7 @@ project switches to its new store only after both gave the same answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,10 @@ from dowse._model import (
     FileState,
     IndexedDocument,
     Scores,
-    Stamp,
     silent,
     text_key,
 )
-from dowse._model.ports import Analyzer, IndexReader, IndexWriter, Store
+from dowse._model.ports import IndexReader, IndexWriter, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
 from dowse._project.wiring import INDEXES, open_store
@@ -144,12 +143,13 @@ def move_project(
         )
     analyzer = workspace.parts(project, settings, offline=True).analyzer
     with (
-        _opened(project, settings.store, analyzer, announce) as source,
-        _opened(project, options, analyzer, announce) as target,
+        closing(open_store(project, settings.store, analyzer, announce)) as source,
+        closing(open_store(project, options, analyzer, announce)) as target,
     ):
         _refuse_strangers(project, options, target)
         moved = _copy(project, source, target, settings, announce)
-        _switch(workspace, project, values)
+        for option, value in values.items():
+            workspace.change_setting(f"store.{option}", value, project)
         if not keep:
             _remove(project, settings.store, source)
     return moved
@@ -167,17 +167,6 @@ def _refuse_strangers(project: Project, options: StoreOptions, target: Store) ->
             )
 
 
-@contextmanager
-def _opened(
-    project: Project, options: StoreOptions, analyzer: Analyzer, announce: Announce
-) -> Iterator[Store]:
-    store = open_store(project, options, analyzer, announce)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
 def _copy(
     project: Project, source: Store, target: Store, settings: Settings, announce: Announce
 ) -> Moved:
@@ -190,18 +179,14 @@ def _copy(
                 f"Index it with: dowse index -p {project.name}",
             )
         with target.write(_WAIT) as writing:
-            _start(writing, stamp)
+            if writing.catalogue.stamp() != stamp:
+                writing.start(stamp)
             written = _fill(reading, writing, settings, announce)
             _finish(reading, writing, settings)
         with target.read() as copied:
             counts = copied.catalogue.counts()
             agreement = _compare(reading, copied, announce)
     return Moved(project.name, source.place, target.place, counts, written, agreement)
-
-
-def _start(writing: IndexWriter, stamp: Stamp) -> None:
-    if writing.catalogue.stamp() != stamp:
-        writing.start(stamp)
 
 
 def _fill(
@@ -269,11 +254,6 @@ def _compare(one: IndexReader, other: IndexReader, announce: Announce) -> float:
             " --rebuild",
         )
     return agreement
-
-
-def _switch(workspace: Workspace, project: Project, values: Mapping[str, str]) -> None:
-    for option, value in values.items():
-        workspace.change_setting(f"store.{option}", value, project)
 
 
 def _remove(project: Project, options: StoreOptions, source: Store) -> None:

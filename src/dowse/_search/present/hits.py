@@ -107,23 +107,21 @@ _LONGEST = 3000  # characters that are shown together: two passages of the large
 _BY_START = attrgetter("chunk.start")
 
 
-def range_around(
-    best: StoredChunk, others: Sequence[StoredChunk], longest: int = _LONGEST
-) -> Range:
+def range_around(best: StoredChunk, others: Sequence[StoredChunk]) -> Range:
     """Join the passage with those of the others, best first, that touch it and fit."""
     around: Range = (best,)
     waiting = list(others)
-    while near := next((one for one in waiting if _extends(around, one, longest)), None):
+    while near := next((one for one in waiting if _extends(around, one)), None):
         waiting.remove(near)
         around = tuple(sorted((*around, near), key=_BY_START))
     return around
 
 
-def _extends(around: Range, one: StoredChunk, longest: int) -> bool:
+def _extends(around: Range, one: StoredChunk) -> bool:
     first, last = around[0], around[-1]
     if _touches(one, first):
-        return last.chunk.end - one.chunk.start <= longest
-    return _touches(last, one) and one.chunk.end - first.chunk.start <= longest
+        return last.chunk.end - one.chunk.start <= _LONGEST
+    return _touches(last, one) and one.chunk.end - first.chunk.start <= _LONGEST
 
 
 def _touches(one: StoredChunk, following: StoredChunk) -> bool:

@@ -14,7 +14,7 @@ from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
-from dowse._project.archive.export import Exported, export_project
+from dowse._project.archive.export import ExportRecord, export_project
 from dowse._project.archive.import_ import Imported, import_project
 from dowse._project.archive.move import Moved, move_project
 from dowse._project.workspace import Workspace
@@ -29,24 +29,6 @@ Examples:
   dowse export notes.dowse
   dowse export -p work /tmp/work.dowse --force
 """
-
-
-class ExportRecord(Struct, frozen=True):
-    """What `dowse export` wrote."""
-
-    project: Annotated[str, "Name of the project."]
-    file: Annotated[str, "The file, absolute."]
-    bytes: Annotated[int, "Its size."]
-    documents: Annotated[int, "How many it holds."]
-    chunks: Annotated[int, "How many it holds."]
-    vectors: Annotated[int, "Chunks that have one."]
-    notices: Annotated[tuple[str, ...], "What is missing, and how to change that."]
-
-    @classmethod
-    def of(cls, exported: Exported) -> ExportRecord:
-        """Make the record of an export."""
-        known = {name: getattr(exported, name) for name in cls.__struct_fields__}
-        return cls(**known | {"file": str(exported.file)})
 
 
 @click.command(cls=Command, record=ExportRecord, epilog=_EXPORT_EXAMPLES)
@@ -64,8 +46,8 @@ def export_command(call: Call, file: Path, force: bool) -> None:
             call.workspace, call.select(), real_path(file), overwrite=force, announce=announce
         )
     held = f"{counted(exported.documents, 'document')}, {counted(exported.chunks, 'chunk')}"
-    summary = f"{short_path(exported.file)}: {held}, {size(exported.bytes)}."
-    call.answer(ExportRecord.of(exported), lambda width: folded(line(summary), width))
+    summary = f"{short_path(Path(exported.file))}: {held}, {size(exported.bytes)}."
+    call.answer(exported, lambda width: folded(line(summary), width))
     call.remark(*exported.notices)
 
 
