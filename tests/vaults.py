@@ -14,7 +14,7 @@ from dowse._model.ports import Embedder
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.wiring import OpenStore, Parts, rerankers
-from dowse._store.places import EmbeddedPlaces
+from dowse._store.places import Places
 from dowse._text.analyzer import TextAnalyzer
 from dowse.testing import HashEmbedder
 
@@ -85,7 +85,7 @@ def open_engine(
     settings = settings or Settings()
     analyzer = TextAnalyzer(settings.keyword)
     project = Project("test", index, (vault,))
-    store = opened(analyzer) if opened else EmbeddedPlaces().store(project.folder, analyzer)
+    store = opened(analyzer) if opened else Places().store(project.folder, analyzer)
     embedder = embedder or HashEmbedder()
     reranker = rerankers(settings.embed, embedder, index / "cache", silent)
     engine = Engine(project, settings, Parts(store, analyzer, embedder, reranker))

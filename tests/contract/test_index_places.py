@@ -15,7 +15,7 @@ from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, IndexPlaces, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project, Projects
-from dowse._store.places import AllPlaces, EmbeddedPlaces
+from dowse._store.places import Places
 from dowse._util.locations import Locations
 from dowse.errors import Locked, UsageError
 from memory_store import MemoryStore
@@ -61,11 +61,8 @@ class Elsewhere:
         return self._served.get(file.read_text()) if file.exists() else None
 
 
-class InDatabase(AllPlaces):
+class InDatabase(Places, frozen=True):
     """Indexes in PostgreSQL: the folder of a project holds a note."""
-
-    def __init__(self) -> None:
-        super().__init__(EmbeddedPlaces())
 
     def store(self, project: Path, analyzer: Analyzer, announce: Announce = silent) -> Store:
         options = StoreOptions(url=engines.postgresql_url(), prefix="places")
@@ -73,7 +70,7 @@ class InDatabase(AllPlaces):
 
 
 PLACES: dict[str, Callable[[], IndexPlaces]] = {
-    "embedded": EmbeddedPlaces,
+    "embedded": Places,
     "elsewhere": Elsewhere,
     "database": InDatabase,
 }

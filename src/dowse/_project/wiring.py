@@ -18,13 +18,13 @@ from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
 from dowse._search.answer.llm import EndpointWriter
-from dowse._store.places import AllPlaces, EmbeddedPlaces
+from dowse._store.places import Places
 from dowse._store.vectors.replica import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
 from dowse._util.locations import Locations
 from dowse._util.process import cores
 
-INDEXES = AllPlaces(EmbeddedPlaces(VectorReplica))
+INDEXES = Places(VectorReplica)
 """Where projects keep their indexes. Another store, or another vector index, is chosen here."""
 
 OpenReranker = Callable[[str], Callable[[], Reranker] | None]

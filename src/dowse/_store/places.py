@@ -1,137 +1,197 @@
-"""The indexes of projects, wherever they are: in the folder of the project, or in a database."""
+"""The indexes of projects, wherever they are: in the folder of the project, or in a database.
+
+An index in a database has a name that the project's folder keeps. It is made once, from that of the
+project and some random digits, so that two users of one database never write into the same index by
+accident. Machines that are to share an index all set `store.name`. The project that made an index
+removes it; others only forget it.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import re
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from dowse._model import Announce, silent
-from dowse._model.ports import Analyzer, IndexPlaces, Store
+from dowse._model.ports import Analyzer, Store
 from dowse._model.store_options import StoreOptions
 from dowse._store.lock import writer_lock
 from dowse._store.replicas import OpenVectors, Replica
 from dowse._store.sql.sqlite import noted_roots
 from dowse._store.store import DATABASE, EmbeddedStore
 from dowse._store.vectors.replica import VectorReplica
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.options import KeywordOptions
+from dowse._util.files import make_private_folder, replace_file
+from dowse.errors import DowseError
 
 if TYPE_CHECKING:
-    from dowse._store.shared.places import SharedPlaces
+    from dowse._store.shared.store import PostgresStore
 
 INDEX = "index"
 """The folder of the index in that of the project."""
 
-_NOTE = "remote.json"  # as the shared places call it; without one nothing of them is loaded
+NOTE = "remote.json"
+"""The file in the folder of a project that says in which databases it has an index."""
 
 
-class EmbeddedPlaces(Struct, frozen=True):
-    """The indexes of projects, each in a folder of this machine."""
+class Note(Struct, frozen=True):
+    """Where the index of a project is, without any secret."""
 
-    vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica  # what finds vectors
+    url: str
+    name: str  # of its schema
+    token_env: str = ""
+    made: bool = False  # whether this project made the index
+    search: str = "local"
+    search_token_env: str = ""
 
-    def store(
-        self, project: Path, analyzer: Analyzer, announce: Announce = silent
-    ) -> EmbeddedStore:
-        """The store of the project in a folder; nothing is opened yet."""
+    @property
+    def options(self) -> StoreOptions:
+        """Return what is needed to reach the index."""
+        ours = {name: value for name, value in asdict(self).items() if name not in {"name", "made"}}
+        return StoreOptions(**ours)
+
+
+class Places(Struct, frozen=True):
+    """The indexes of projects: each in a folder of this machine, or where a note of it says."""
+
+    vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica  # what finds vectors here
+
+    def store(self, project: Path, analyzer: Analyzer, announce: Announce = silent) -> Store:
+        """Return the store in the folder of a project; nothing is opened yet."""
         return EmbeddedStore(project / INDEX, analyzer, announce, self.vectors)
 
-    def holding(self, projects: Path) -> list[str]:
-        """The names of those folders among the projects that hold an index."""
-        return [path.parent.parent.name for path in projects.glob(f"*/{INDEX}/{DATABASE}")]
-
-    def roots(self, project: Path) -> list[str]:
-        """The folders that an index was made of; nothing when it cannot be read."""
-        return noted_roots(project / INDEX / DATABASE)
-
-    def undisturbed(self, project: Path) -> AbstractContextManager[None]:
-        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
-        index = project / INDEX
-        lock = writer_lock(index, wait=0) if index.is_dir() else nullcontext()
-        if os.name != "nt":
-            return lock
-        # Windows moves no folder in which a file is open, such as the lock. For the same reason, a
-        # writer that comes after this look keeps the folder in its place.
-        with lock:
-            return nullcontext()
-
-    def carry(self, project: Path, to: Path) -> None:
-        """Does nothing: all of the index is in the folder of its project."""
-
-    def remove(self, project: Path) -> None:
-        """Removes nothing: all of the index is in the folder of its project."""
-
-
-class AllPlaces:
-    """Embedded indexes, and those that the folder of a project has a note of."""
-
-    def __init__(self, embedded: IndexPlaces) -> None:
-        self._embedded = embedded
-
-    def store(self, project: Path, analyzer: Analyzer, announce: Announce) -> Store:
-        """The embedded store of the project in a folder; nothing is opened yet."""
-        return self._embedded.store(project, analyzer, announce)
-
     def shared(
-        self, project: Path, options: StoreOptions, analyzer: Analyzer, announce: Announce
+        self, project: Path, options: StoreOptions, analyzer: Analyzer, announce: Announce = silent
     ) -> Store:
-        """The store of a project in the database of the settings; nothing is opened yet."""
-        return _shared().store(project, options, analyzer, announce)
+        """Return the store of a project in the database of the settings; nothing is opened yet."""
+        name = self._name(project, options)
+        return _open(
+            options,
+            name,
+            project,
+            analyzer,
+            announce,
+            partial(self._note_down, project, options, name),
+        )
 
     def holding(self, projects: Path) -> list[str]:
-        """The names of those folders among the projects that hold an index, or a note of one."""
-        noted = [path.parent.name for path in projects.glob(f"*/{_NOTE}")]
-        return list(dict.fromkeys([*self._embedded.holding(projects), *noted]))
+        """List the names of those folders among the projects that hold an index, or a note."""
+        here = [path.parent.parent.name for path in projects.glob(f"*/{INDEX}/{DATABASE}")]
+        noted = [path.parent.name for path in projects.glob(f"*/{NOTE}")]
+        return list(dict.fromkeys([*here, *noted]))
+
+    def notes(self, project: Path) -> list[Note]:
+        """List the databases in which the project has an index; two while it is moved."""
+        file = project / NOTE
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=list[Note]) if file.is_file() else []
+        except (OSError, msgspec.MsgspecError):
+            return []
 
     def roots(self, project: Path) -> list[str]:
-        """The folders that an index was made of; nothing when it cannot be read."""
-        found = self._embedded.roots(project)
-        return found or (_shared().roots(project) if _is_noted(project) else [])
+        """List the folders that an index was made of; nothing when it cannot be read."""
+        if found := noted_roots(project / INDEX / DATABASE):
+            return found
+        for note in self.notes(project):
+            with suppress(DowseError), _noted(project, note) as store:
+                if found := store.roots():
+                    return found
+        return []
 
     @contextmanager
     def undisturbed(self, project: Path) -> Iterator[None]:
-        """Keeps writers away from an index, if there is one; raises `Locked` while one works."""
-        with self._embedded.undisturbed(project):
-            if not _is_noted(project):
-                yield
-                return
-            with _shared().undisturbed(project):
-                yield
-
-    def carry(self, project: Path, to: Path) -> None:
-        """Lets another folder know where the index of a project is, if a database has it."""
-        if _is_noted(project):
-            _shared().carry(project, to)
+        """Keep writers away from an index, if there is one; raise `Locked` while one works."""
+        with ExitStack() as held:
+            if (index := project / INDEX).is_dir():
+                held.enter_context(writer_lock(index, wait=0))
+            if os.name == "nt":
+                # Windows moves no folder in which a file is open, such as the lock. For the same
+                # reason, a writer that comes after this look keeps the folder in its place.
+                held.close()
+            for note in self.notes(project):
+                if note.made:
+                    store = held.enter_context(_noted(project, note))
+                    held.enter_context(store.undisturbed())
+            yield
 
     def remove(self, project: Path) -> None:
-        """Removes what an index has outside the folder of its project; the folder stays."""
-        self._embedded.remove(project)
-        if _is_noted(project):
-            _shared().remove(project)
+        """Remove the indexes that a project made in databases, and forget those of others."""
+        for note in self.notes(project):
+            if note.made:
+                with _noted(project, note) as store:
+                    store.discard()
+            self.forget(project, note.url)
+
+    def carry(self, project: Path, to: Path) -> None:
+        """Let another folder know where the index of a project is, if a database has it."""
+        _write(to, self.notes(project))
 
     def made_here(self, project: Path, url: str) -> bool:
-        """Whether the project made the index that it has in a database."""
-        return _is_noted(project) and _shared().made_here(project, url)
+        """Tell whether the project made the index that it has in a database."""
+        return any(note.made for note in self.notes(project) if note.url == url)
 
     def knows(self, project: Path, options: StoreOptions) -> bool:
-        """Whether the project has written into the index that these options name."""
-        return _is_noted(project) and _shared().knows(project, options)
+        """Tell whether the project has written into the index that these options name."""
+        name = self._name(project, options)
+        return any((note.url, note.name) == (options.url, name) for note in self.notes(project))
 
     def forget(self, project: Path, url: str) -> None:
-        """Forgets that a project has an index in a database."""
-        if _is_noted(project):
-            _shared().forget(project, url)
+        """Forget that a project has an index in a database."""
+        _write(project, [note for note in self.notes(project) if note.url != url])
+
+    def _name(self, project: Path, options: StoreOptions) -> str:
+        if options.name:
+            return f"{options.prefix}_{options.name}".lower()
+        for note in self.notes(project):
+            if note.url == options.url:
+                return note.name
+        slug = re.sub(r"[^a-z0-9]+", "_", project.name.lower()).strip("_")[:30] or "index"
+        return f"{options.prefix}_{slug}_{uuid.uuid4().hex[:8]}".lower()
+
+    def _note_down(self, project: Path, options: StoreOptions, name: str, is_new: bool) -> None:
+        known = self.notes(project)
+        made = is_new or any(
+            note.made for note in known if (note.url, note.name) == (options.url, name)
+        )
+        note = Note(
+            options.url, name, options.token_env, made, options.search, options.search_token_env
+        )
+        if note not in known:
+            _write(project, [*(one for one in known if one.url != options.url), note])
 
 
-def _is_noted(project: Path) -> bool:
-    return (project / _NOTE).is_file()
+def _write(project: Path, notes: Sequence[Note]) -> None:
+    if notes:
+        make_private_folder(project)
+        replace_file(project / NOTE, msgspec.json.encode(notes))
+    else:
+        (project / NOTE).unlink(missing_ok=True)
 
 
-def _shared() -> SharedPlaces:
-    # Most people never use a database, and reading its rules takes time.
-    from dowse._store.shared.places import SharedPlaces  # noqa: PLC0415
+def _noted(project: Path, note: Note) -> closing[PostgresStore]:
+    analyzer = TextAnalyzer(KeywordOptions())  # nothing is searched
+    return closing(_open(note.options, note.name, project, analyzer))
 
-    return SharedPlaces()
+
+def _open(  # noqa: PLR0917
+    options: StoreOptions,
+    name: str,
+    project: Path,
+    analyzer: Analyzer,
+    announce: Announce = silent,
+    note_down: Callable[[bool], None] = lambda _: None,
+) -> PostgresStore:
+    # Most people never use a database, and loading what opens one takes time.
+    from dowse._store.shared.open import open_store  # noqa: PLC0415
+
+    return open_store(options, name, project, analyzer, announce, note_down)
