@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from dowse._model import Condition, Fields
 from dowse._model.ports import Analyzer, IndexReader
+from dowse._util.arrays import np
 from dowse._util.cancellation import raise_if_cancelled
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ _AT_ONCE = 500  # chunks whose text is held while lines are looked through
 
 def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Analyzer) -> Keys:
     """Find the chunks for which every condition holds."""
-    import numpy as np  # noqa: PLC0415  describing a search must not take as long as loading it
-
     plain = [one for one in conditions if one.kind not in _MADE_OF_OTHERS]
     keys = reading.matching(plain)
     for condition in conditions:
@@ -46,8 +45,6 @@ def leaves(condition: Condition) -> Iterator[Condition]:
 
 def _meeting_parts(condition: Condition, reading: IndexReader, analyzer: Analyzer) -> Keys:
     """Find the chunks for which a condition holds, whether or not it is negated."""
-    import numpy as np  # noqa: PLC0415  as above
-
     if condition.kind == "all":
         return meeting(condition.parts, reading, analyzer)
     if condition.kind == "any":
