@@ -18,7 +18,7 @@ demo: $(VENV)/installed
 	@echo
 	$(IN_DEMO) $(BIN)/dowse search -p demo "why do the masts not carry a SIM card"
 
-# The same vault in a real engine: Milvus Lite's server, started from a package.
+# The same vault in a real server: PostgreSQL with pgvector, started from a package.
 scale-demo: $(VENV)/developing
 	@$(BIN)/python tools/scale_demo.py
 

@@ -1,12 +1,13 @@
-"""An index in an engine against the embedded one: the same answers, growth, speed and memory.
+"""An index in PostgreSQL against the embedded one: the same answers, growth, speed and memory.
 
-    python tools/milvus_lite_server.py FOLDER --port 19530 &
-    python benchmarks/scale.py parity DATA --url milvus://127.0.0.1:19530 --sets dendron-vault
-    python benchmarks/scale.py growth --url milvus://127.0.0.1:19530 --chunks 10000,100000
+    python tools/postgresql_server.py FOLDER &
+    python benchmarks/scale.py parity DATA --url URL --search postgresql --sets dendron-vault
+    python benchmarks/scale.py growth --url URL --stores embedded,local,postgresql
 
 DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
-copies it into the engine and asks both the same. `growth` writes chunks with random vectors and
-words into both stores in one run, and asks each of them at every size.
+copies it into the database and asks both the same. `growth` writes chunks with random vectors and
+words into each store in one run, and asks each of them at every size. A store is `embedded`, or
+what store.search says; a Milvus Lite's server comes from tools/milvus_lite_server.py.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ def main() -> None:
     one.add_argument("--sets", default="dendron-vault,k8s-en")
     one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
     one.add_argument("--modes", default="hybrid,keyword,semantic")
-    one.add_argument("--index", default="FLAT", help="store.index of the engine")
+    one.add_argument("--search", default="postgresql", help="store.search")
+    one.add_argument("--index", default="FLAT", help="store.index of Milvus")
     one.add_argument("--as-is", action="store_true", help="index nothing: compare what is there")
     one.set_defaults(run=parity)
     two = commands.add_parser("growth")
     two.add_argument("--url", required=True)
     two.add_argument("--chunks", default="10000,100000")
-    two.add_argument("--stores", default="engine,embedded")
-    two.add_argument("--pid", type=int, default=0, help="process of the engine, for its memory")
+    two.add_argument("--stores", default="local,postgresql,embedded")
     two.set_defaults(run=growth)
     arguments = parser.parse_args()
     arguments.run(arguments)
@@ -96,14 +97,14 @@ def parity(arguments: argparse.Namespace) -> None:
         if arguments.queries:
             collection = sample(collection, arguments.queries)
         modes = list(filter(None, arguments.modes.split(",")))
-        compare_set(collection, arguments.url, arguments.index, modes, as_is=arguments.as_is)
+        compare_set(collection, arguments, modes)
 
 
 def compare_set(
-    collection: Collection, url: str, index: str, modes: Sequence[str], *, as_is: bool
+    collection: Collection, arguments: argparse.Namespace, modes: Sequence[str]
 ) -> None:
-    """Indexes a collection here, copies it into the engine, and asks both."""
-    user = Workspace()
+    """Indexes a collection here, copies it into the database, and asks both."""
+    user, url = Workspace(), arguments.url
     documents = collection.documents
     if documents is None:
         raise SystemExit(f"{collection.name} has no documents.")
@@ -111,13 +112,18 @@ def compare_set(
         user.projects.add([documents.resolve()], collection.name)
     project = user.projects.get(collection.name)
     with user.open(project, {"store.url": ""}, fetch=True) as here:
-        if not as_is:
+        if not arguments.as_is:
             here.index()
         began = time.perf_counter()
-        values = {"name": f"parity_{uuid.uuid4().hex[:8]}", "index": index}
+        values = {
+            "name": f"parity_{uuid.uuid4().hex[:8]}",
+            "search": arguments.search,
+            "index": arguments.index,
+        }
         moved = move_project(user, project, url, changes=values, keep=True)
         for name in ("url", *values):
-            user.change_setting(f"store.{name}", "AUTOINDEX" if name == "index" else "", project)
+            usual = {"index": "AUTOINDEX", "search": "local"}.get(name, "")
+            user.change_setting(f"store.{name}", usual, project)
         copy = {"store.url": url} | {f"store.{name}": value for name, value in values.items()}
         took = time.perf_counter() - began
         print(
@@ -250,10 +256,9 @@ def shape(explanation: Any) -> object:
 def growth(arguments: argparse.Namespace) -> None:
     """Prints insert rate, query times and memory of both stores as they grow."""
     print(
-        "| chunks | store | insert/s | vector p50/p95 | 3 words p50/p95 | filtered p50 | memory"
-        " | CPU ms: insert | vector | 3 words | filtered |"
+        "| chunks | store | insert/s | vector p50/p95 | 3 words p50/p95 | filtered p50 | memory |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    print("|---|---|---|---|---|---|---|", flush=True)
     for name in arguments.stores.split(","):
         # Each store has a process of its own, so that memory is that of one store.
         process = multiprocessing.get_context("spawn").Process(target=grow, args=(name, arguments))
@@ -263,35 +268,33 @@ def growth(arguments: argparse.Namespace) -> None:
 
 def grow(name: str, arguments: argparse.Namespace) -> None:
     """The rows of one store: it is filled to one size after the other."""
-    url, pid = (arguments.url, arguments.pid) if name == "engine" else ("", 0)
-    options = StoreOptions(url=url, index="FLAT" if url else "AUTOINDEX", timeout=600.0)
+    options = StoreOptions(timeout=600.0)
+    if name != "embedded":
+        options = StoreOptions(url=arguments.url, search=name, index="FLAT", timeout=600.0)
     with tempfile.TemporaryDirectory(dir=_memory()) as folder:
         project = Project("growth", Path(folder) / "growth", (Path(folder),))
         store = open_store(project, options, TextAnalyzer(KeywordOptions()), lambda _: None)
         try:
             before = 0
             for count in map(int, arguments.chunks.split(",")):
-                measure(name, store, before, count, pid)
+                measure(name, store, before, count)
                 before = count
         finally:
             store.discard()
             store.close()
 
 
-def measure(name: str, store: Store, before: int, count: int, pid: int) -> None:
+def measure(name: str, store: Store, before: int, count: int) -> None:
     """Fills a store from one size to the next, and prints a row of the table."""
-    began, spent = time.perf_counter(), cpu_ms(pid)
+    began = time.perf_counter()
     fill(store, before, count)
     rate = (count - before) / (time.perf_counter() - began)
-    cpu = [(cpu_ms(pid) - spent) / (count - before)]
-    figures = [ask(store, search, pid) for search in (by_vector, by_words, by_vector_in_a_folder)]
-    cpu += [figure[2] for figure in figures]
-    vector, words, filtered = figures
-    memory = _resident(pid) if pid else _own_memory()
+    vector, words, filtered = (
+        ask(store, search) for search in (by_vector, by_words, by_vector_in_a_folder)
+    )
     print(
         f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
-        f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {memory:.0f} MB"
-        f" | {' | '.join(f'{one:.2f}' for one in cpu)} |",
+        f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {_own_memory():.0f} MB |",
         flush=True,
     )
 
@@ -307,6 +310,7 @@ def fill(store: Store, before: int, count: int) -> None:
             texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
             vectors = {text_key(text): unit(rng) for text in texts}
             writing.apply(Batch(put=tuple(put), vectors=vectors))
+        writing.tidy(0)
 
 
 def document(number: int, words: Sequence[str]) -> IndexedDocument:
@@ -338,19 +342,15 @@ def unit(rng: np.random.Generator) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
-def ask(
-    store: Store, search: Callable[[Any, random.Random], object], pid: int
-) -> tuple[float, float, float]:
-    """The median, the 95th percentile and the CPU time of a search in ms, after a warm-up."""
-    rng, times, spent = random.Random(3), [], 0.0  # noqa: S311  (no cryptography)
+def ask(store: Store, search: Callable[[Any, random.Random], object]) -> tuple[float, float]:
+    """The median and the 95th percentile of a search in ms, opening included, after a warm-up."""
+    rng, times = random.Random(3), []  # noqa: S311  (no cryptography)
     for turn in range(45):
-        spent = cpu_ms(pid) if turn == 5 else spent
+        began = time.perf_counter()
         with store.read() as reading:
-            began = time.perf_counter()
             search(reading, rng)
-            times += [(time.perf_counter() - began) * 1000] if turn >= 5 else []
-    cpu = (cpu_ms(pid) - spent) / len(times)
-    return statistics.median(times), statistics.quantiles(times, n=20)[-1], cpu
+        times += [(time.perf_counter() - began) * 1000] if turn >= 5 else []
+    return statistics.median(times), statistics.quantiles(times, n=20)[-1]
 
 
 def by_vector(reading: Any, rng: random.Random) -> object:
@@ -371,28 +371,12 @@ def by_vector_in_a_folder(reading: Any, rng: random.Random) -> object:
 _WORDS = vocabulary()
 
 
-def cpu_ms(pid: int) -> float:
-    """The CPU time of this process and the engine in ms: other work on the machine adds none."""
-    own = time.process_time() * 1000
-    if not pid:
-        return own
-    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-    return own + (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
 def _memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
 
 def _own_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _resident(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class MilvusLite:
     """Milvus Lite's server, in a process of its own; it listens on this machine alone."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        self.folder = folder
+        self.folder = folder.resolve()
         self.port = port or free_port()
         self.process: subprocess.Popen[bytes] | None = None
 

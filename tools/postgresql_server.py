@@ -22,7 +22,7 @@ class Postgresql:
     """A server on a socket of this machine; processes that name the same folder share it."""
 
     def __init__(self, folder: Path, *, hasty: bool = False, keep: bool = False) -> None:
-        self.folder = folder
+        self.folder = folder.resolve()
         self._hasty, self._keep = hasty, keep
         self._server: Any = None
 

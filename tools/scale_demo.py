@@ -1,4 +1,4 @@
-"""Moves the sample vault into a real engine, searches it from two processes, and moves it back.
+"""Two processes index the sample vault into PostgreSQL, two search it, and the server is killed.
 
 make scale-demo
 """
@@ -13,7 +13,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from milvus_lite_server import MilvusLite
+from postgresql_server import Postgresql
 
 DOWSE = Path(sys.executable).with_name("dowse")
 VAULT = Path(__file__).parent.parent / "examples" / "vault"
@@ -31,36 +31,53 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="dowse-scale-") as folder:
         for name in ("config", "data"):
             os.environ[f"DOWSE_{name.upper()}_DIR"] = f"{folder}/{name}"
-        server = MilvusLite(Path(folder) / "engine")
+        server = Postgresql(Path(folder) / "database", keep=True)
         server.start()
-        say(f"Milvus Lite's server answers at {server.url}.")
+        say("PostgreSQL with pgvector answers.")
         try:
-            show(server.url)
+            for search in ("local", "postgresql"):
+                show(server, search)
         finally:
             server.kill()
 
 
-def show(url: str) -> None:
-    """The demo itself."""
+def show(server: Postgresql, search: str) -> None:
+    """The demo itself, with one kind of search index."""
     run("index", str(VAULT), "-p", "demo")
     embedded = [hits(query) for query in QUERIES]
-    say("Moving the index into the engine; no model runs.")
-    print(run("move", "-p", "demo", "--to", url))
+    say(f"The index in SQLite is the measure. Now PostgreSQL, store.search = {search}:")
+    for option, value in (("name", f"demo_{search}"), ("search", search), ("url", server.url)):
+        run("config", "set", f"store.{option}", value, "-p", "demo")
     with ThreadPoolExecutor(2) as processes:
+        list(processes.map(index_part, ("1/2", "2/2")))
+        say("Two processes have indexed a part each. One run without a part finishes the index:")
+        print(run("index", "-p", "demo"))
         both = [list(processes.map(hits, QUERIES)) for _ in range(2)]
-    say("Two processes searched the engine. First results, embedded and in the engine:")
-    for query, before, one, other in zip(QUERIES, embedded, *both, strict=True):
-        same = "same" if before == one == other else "DIFFERENT"
-        print(f"  {same:9}  {query:46}  {(one or ['nothing'])[0]}")
-    if any(found != embedded for found in both):
-        raise SystemExit("The engine finds something else than the embedded index.")
-    say("All results are the same. One search from the engine:")
-    print(run("search", "-p", "demo", "-n", "2", QUERIES[0]))
+    compare(embedded, *both)
+    say("The server is killed, as by a power cut, and started again.")
+    server.kill()
+    server.start()
+    compare(embedded, [hits(query) for query in QUERIES])
+    print(run("doctor", "-p", "demo"))
     say("Moving the index back into the project's folder.")
     print(run("move", "-p", "demo", "--to", "here"))
-    if [hits(query) for query in QUERIES] != embedded:
-        raise SystemExit("The index that was moved back finds something else than before.")
-    say("All results are as they were at first.")
+    compare(embedded, [hits(query) for query in QUERIES])
+    run("project", "remove", "demo", "--yes")
+
+
+def index_part(part: str) -> str:
+    """Indexes one part in a process of its own."""
+    return run("index", "-p", "demo", "--shard", part, "--wait", "60")
+
+
+def compare(embedded: list[list[str]], *others: list[list[str]]) -> None:
+    """Prints the first result of each query; fails when a process found something else."""
+    for place, query in enumerate(QUERIES):
+        same = all(other[place] == embedded[place] for other in others)
+        first = (embedded[place] or ["nothing"])[0]
+        print(f"  {'same' if same else 'DIFFERENT':9}  {query:46}  {first}")
+    if any(other != embedded for other in others):
+        raise SystemExit("The index in PostgreSQL finds something else than the embedded one.")
 
 
 def hits(query: str) -> list[str]:
