@@ -108,6 +108,32 @@ def test_machines_with_other_engines_catch_up_when_they_write(tmp_path: Path) ->
     other.close()
 
 
+@pytest.mark.parametrize("engine", ["", "pgvector", "qdrant-local"])
+def test_an_index_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, engine: str) -> None:
+    store = engines.postgres_store(tmp_path / "index", PlainAnalyzer(), engine)
+    fill(store, batch(make_document("a.md", "alpha")))
+
+    def replace_with(name: str, *, fails: bool = False) -> None:
+        with store.replace() as writing:
+            writing.start(STAMP)
+            writing.apply(batch(make_document(name, "beta")))
+            assert found(store, "alpha") == (["a.md"], ["a.md"])
+            if fails:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replace_with("b.md", fails=True)
+    assert found(store, "alpha") == (["a.md"], ["a.md"])
+    replace_with("b.md")
+    assert found(store, "alpha") == ([], ["b.md"])
+    assert found(store, "beta") == (["b.md"], ["b.md"])
+    apply(store, batch(make_document("c.md", "gamma")))
+    assert found(store, "gamma") == (["c.md"], ["c.md"])
+    assert store.check() == []
+    store.discard()
+    store.close()
+
+
 def test_parts_are_written_at_once_and_a_whole_run_waits_for_them(tmp_path: Path) -> None:
     store = engines.postgres_store(tmp_path / "index", PlainAnalyzer(), "pgvector")
     with store.write() as writing:

@@ -320,14 +320,15 @@ def _replacing(store: Store, *, allowed: bool) -> Iterator[IndexWriter]:
     """Write an index from nothing; when that fails, the former one is there, or none."""
     is_new = False
     try:
+        with store.read() as reader:
+            is_new = reader.catalogue.stamp() is None
+        if not is_new and not allowed:
+            raise UsageError(
+                f"There is an index already: {store.place}.",
+                "Replace it with --replace, or choose another one with: dowse config set"
+                " store.name NAME",
+            )
         with store.replace() as writer:
-            is_new = writer.catalogue.stamp() is None
-            if not is_new and not allowed:
-                raise UsageError(
-                    f"There is an index already: {store.place}.",
-                    "Replace it with --replace, or choose another one with: dowse config set"
-                    " store.name NAME",
-                )
             yield writer
     except BaseException:
         if is_new:

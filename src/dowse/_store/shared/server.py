@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, LifoQueue
 
 import psycopg
+from msgspec.structs import replace
 from psycopg import errors
 
 from dowse._store.shared.connection import Address, PostgresConnection, lock_key
@@ -132,6 +133,14 @@ class PostgresSchema:
         with suppress(Empty):
             while True:
                 self._idle.get_nowait()[0].close()
+
+    def beside(self) -> tuple[PostgresSchema, PostgresSchema]:
+        """The schemas of an index that is to follow this one, and of the one that it replaced."""
+        schema = self.address.schema
+        return tuple(  # type: ignore[return-value]
+            PostgresSchema(replace(self.address, schema=f"{schema}_{place}"))
+            for place in ("next", "last")
+        )
 
     def drop(self) -> None:
         """Removes the index with all of its tables."""

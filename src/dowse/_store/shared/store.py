@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Protocol
 
 from dowse._model import ChunkedDocument, Finding
@@ -139,9 +139,38 @@ class PostgresStore:
             self._server.note(False)
             yield _Writing(connection, self._server, self._analyzer, self._indexes, part)
 
-    def replace(self, wait: float = 0.0) -> AbstractContextManager[SqlWriter]:
-        """Becomes the writer of an index that is written from nothing, in place of this one."""
-        return self.write(wait)
+    @contextmanager
+    def replace(self, wait: float = 0.0) -> Iterator[SqlWriter]:
+        """Becomes the writer of an index that is written from nothing, in place of this one.
+
+        It is written into a schema beside that of the former one. Both change their names in one
+        transaction, so that every reader has all of the one or all of the other.
+        """
+        with self._server.writing(wait, "") as connection:
+            self._server.note(False)
+            if not SharedDatabase(connection).generation:  # there is nothing to keep
+                yield _Writing(connection, self._server, self._analyzer, self._indexes, "")
+                return
+            name, (following, former) = self._server.address.schema, self._server.beside()
+            following.drop()  # by a run that was killed
+            try:
+                with following.writing(0.0, "") as other:
+                    yield _Writing(other, following, self._analyzer, self._indexes, "")
+            except BaseException:
+                following.drop()
+                raise
+            following.close()
+            connection.execute("BEGIN IMMEDIATE")
+            connection.script(
+                f'ALTER SCHEMA "{name}" RENAME TO "{former.address.schema}";'
+                f'ALTER SCHEMA "{following.address.schema}" RENAME TO "{name}"'
+            )
+            connection.execute("COMMIT")
+            if self._indexes.are_shared:
+                with former.borrow() as old:
+                    self._indexes.discard(old)
+            former.drop()
+        self.close()
 
     def check(self) -> list[Finding]:
         """Looks at every part; an empty list means that the index is whole."""
