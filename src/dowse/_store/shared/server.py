@@ -134,7 +134,7 @@ class PostgresSchema:
             while True:
                 self._idle.get_nowait()[0].close()
 
-    def beside(self) -> tuple[PostgresSchema, PostgresSchema]:
+    def neighbours(self) -> tuple[PostgresSchema, PostgresSchema]:
         """The schemas of an index that is to follow this one, and of the one that it replaced."""
         schema = self.address.schema
         return tuple(  # type: ignore[return-value]

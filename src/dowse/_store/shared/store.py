@@ -143,7 +143,7 @@ class PostgresStore:
     def replace(self, wait: float = 0.0) -> Iterator[SqlWriter]:
         """Becomes the writer of an index that is written from nothing, in place of this one.
 
-        It is written into a schema beside that of the former one. Both change their names in one
+        It is written into a schema of its own. Both change their names in one
         transaction, so that every reader has all of the one or all of the other.
         """
         with self._server.writing(wait, "") as connection:
@@ -151,7 +151,7 @@ class PostgresStore:
             if not SharedDatabase(connection).generation:  # there is nothing to keep
                 yield _Writing(connection, self._server, self._analyzer, self._indexes, "")
                 return
-            name, (following, former) = self._server.address.schema, self._server.beside()
+            name, (following, former) = self._server.address.schema, self._server.neighbours()
             following.drop()  # by a run that was killed
             try:
                 with following.writing(0.0, "") as other:
