@@ -27,7 +27,6 @@ from dowse._model import (
     Announce,
     Batch,
     Event,
-    FileState,
     IndexedDocument,
     IndexReport,
     Stamp,
@@ -126,12 +125,18 @@ def open_bench(
         )
     chosen = dict(overrides or {})
     folder = evaluation_folder(workspace, collection.documents, chosen)
-    documents, names = _documents(collection.documents, folder)
+    documents, names = collection.documents.resolve(), {}
+    if not documents.is_dir():  # a corpus.jsonl
+        documents = folder / "docs"
+        names = lay_out(collection.documents, documents)
     project = Project(collection.name, folder, (documents,))
     here = {"store.url": "", **chosen}  # a copy is of no use to other machines
     with workspace.open(project, here, announce, fetch=True) as engine:
         withheld = workspace.settings(project).withheld
-        report = _brought_level(engine, announce)
+        try:
+            report = engine.index(announce=announce)
+        except StampMismatch:  # the settings have changed; nothing here is worth a question
+            report = engine.index(rebuild=True, announce=announce)
         yield Bench(collection, engine, names, report, withheld=withheld)
 
 
@@ -141,20 +146,6 @@ def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[
     key = json.dumps([str(documents.resolve()), sorted(of_index.items())], default=str)
     digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
     return workspace.locations.evaluations / digest
-
-
-def _documents(documents: Path, folder: Path) -> tuple[Path, dict[str, str]]:
-    if documents.is_dir():
-        return documents.resolve(), {}
-    laid_out = folder / "docs"
-    return laid_out, lay_out(documents, laid_out)
-
-
-def _brought_level(engine: Engine, announce: Announce) -> IndexReport:
-    try:
-        return engine.index(announce=announce)
-    except StampMismatch:  # the user's settings have changed; nothing here is worth a question
-        return engine.index(rebuild=True, announce=announce)
 
 
 # ── A copy of an index without the texts that queries were drawn from ───────────
@@ -288,25 +279,14 @@ def _copy(
     files = sorted(reading.catalogue.files().items())
     for start in range(0, len(files), _AT_ONCE):
         announce(Event("copy", start, len(files)))
-        put = [
-            _cut(reading, settings, document, state, by_document[document])
-            for document, state in files[start : start + _AT_ONCE]
-        ]
+        put = []
+        for document, state in files[start : start + _AT_ONCE]:
+            stored = reading.catalogue.document(document)
+            hidden = hide(document, stored.text if stored else "", by_document[document])
+            put.append(IndexedDocument(chunk(hidden, settings.chunk), state))
         texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
         known = reading.text_vectors.known(list({text_key(text) for text in texts}))
         writing.apply(Batch(put=tuple(put), vectors=known))
-
-
-def _cut(
-    reading: IndexReader,
-    settings: Settings,
-    document: str,
-    state: FileState,
-    queries: Sequence[OwnQuery],
-) -> IndexedDocument:
-    stored = reading.catalogue.document(document)
-    text = stored.text if stored else ""
-    return IndexedDocument(chunk(hide(document, text, queries), settings.chunk), state)
 
 
 def _embed_changed(vectors: VectorMaker, writing: IndexWriter, announce: Announce) -> None:

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._project.evaluation.measures import SEED, Collection, JudgedQuery
@@ -34,13 +33,6 @@ _JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
 
 Judgments = dict[str, dict[str, int]]
 """Grades by query and document."""
-
-
-class _Asked(Struct, frozen=True):
-    """A query before it is judged."""
-
-    text: str
-    type: str
 
 
 def read_collection(path: Path) -> Collection:
@@ -116,35 +108,23 @@ def _judgment(columns: Sequence[str], path: Path, number: int) -> tuple[str, str
     )
 
 
-def _read_queries(path: Path) -> dict[str, _Asked]:
-    queries: dict[str, _Asked] = {}
-    read = _json_queries(path) if path.suffix == ".jsonl" else _topics(path)
-    for number, identifier, asked in read:
+def _read_queries(path: Path) -> dict[str, JudgedQuery]:
+    """The queries of a file by their ids, not judged yet."""
+    queries: dict[str, JudgedQuery] = {}
+    is_json = path.suffix == ".jsonl"
+    for number, identifier, row in json_lines(path) if is_json else read_topics(path):
+        text, kind = text_of(row, "text", path, number), row.get("type")
         if identifier in queries:
             raise UsageError(
                 f"{path}, line {number}: there are two queries {identifier!r}.",
                 "Give each query an id of its own.",
             )
-        queries[identifier] = asked
+        kind = kind.strip() if isinstance(kind, str) else ""
+        queries[identifier] = JudgedQuery(identifier, text, kind, {})
     return queries
 
 
-def _json_queries(path: Path) -> Iterable[tuple[int, str, _Asked]]:
-    for number, identifier, row in json_lines(path):
-        yield number, identifier, _Asked(text_of(row, "text", path, number), _type(row))
-
-
-def _topics(path: Path) -> Iterable[tuple[int, str, _Asked]]:
-    for number, identifier, text in read_topics(path):
-        yield number, identifier, _Asked(text, "")
-
-
-def _type(row: Mapping[str, object]) -> str:
-    kind = row.get("type")
-    return kind.strip() if isinstance(kind, str) else ""
-
-
-def _check_types(queries: Mapping[str, _Asked], judgments: Judgments, file: Path) -> None:
+def _check_types(queries: Mapping[str, JudgedQuery], judgments: Judgments, file: Path) -> None:
     for identifier, asked in queries.items():
         if asked.type == UNANSWERABLE and judgments.get(identifier):
             raise UsageError(
@@ -153,18 +133,15 @@ def _check_types(queries: Mapping[str, _Asked], judgments: Judgments, file: Path
             )
 
 
-def _unasked(judgments: Judgments) -> dict[str, _Asked]:
+def _unasked(judgments: Judgments) -> dict[str, JudgedQuery]:
     """Queries of which only the ids are known: enough to judge run files."""
-    return dict.fromkeys(judgments, _Asked("", ""))
+    return {identifier: JudgedQuery(identifier, "", "", {}) for identifier in judgments}
 
 
 def _collection(
-    name: str, documents: Path | None, queries: Mapping[str, _Asked], judgments: Judgments
+    name: str, documents: Path | None, queries: Mapping[str, JudgedQuery], judgments: Judgments
 ) -> Collection:
-    judged = [
-        JudgedQuery(identifier, asked.text, asked.type, judgments.get(identifier, {}))
-        for identifier, asked in queries.items()
-    ]
+    judged = [replace(one, relevant=judgments.get(one.id, {})) for one in queries.values()]
     kept = tuple(query for query in judged if query.relevant or query.type == UNANSWERABLE)
     if not kept:
         raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
@@ -173,12 +150,10 @@ def _collection(
 
 def _first(folder: Path, names: Iterable[str]) -> Path | None:
     """The first of these that is there; a folder that only holds others is none."""
-    here = (folder / name for name in names)
-    return next((path for path in here if path.exists() and not _is_qrels_folder(path)), None)
-
-
-def _is_qrels_folder(path: Path) -> bool:
-    return path.name == "qrels" and path.is_dir()
+    here = [folder / name for name in names]
+    return next(
+        (one for one in here if one.is_file() or (one.is_dir() and one.name != "qrels")), None
+    )
 
 
 # ── Lines and topics ────────────────────────────────────────────────────────────
@@ -229,11 +204,12 @@ _TITLE = re.compile(
 )
 
 
-def read_topics(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The queries of a topics file: line number, id, text."""
+def read_topics(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """The queries of a topics file, as `json_lines` gives those of JSON Lines."""
     lines = list(lines_of(path))
     tagged = any(line.lstrip().lower().startswith("<top") for _, line in lines)
-    yield from _tagged(path, lines) if tagged else _tabbed(path, lines)
+    for number, identifier, text in _tagged(path, lines) if tagged else _tabbed(path, lines):
+        yield number, identifier, {"text": text}
 
 
 def _tabbed(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:

@@ -189,18 +189,17 @@ def _judged(
 ) -> EvalRecord:
     of_runs = [notice for run in runs for notice in (*run.notices, *check_run(collection, run))]
     said = dict.fromkeys([*shape.notices, *of_runs])
+    comparison = None
+    if pair:
+        differences = compare_runs(collection, *runs)
+        measures = tuple(MeasureRecord(name, values) for name, values in differences.items())
+        comparison = ComparisonRecord(runs[0].name, runs[1].name, measures)
     return replace(
         shape,
         runs=tuple(report(collection, run) for run in runs),
-        comparison=_compared(collection, *runs) if pair else None,
+        comparison=comparison,
         notices=tuple(said),
     )
-
-
-def _compared(collection: Collection, first: Run, second: Run) -> ComparisonRecord:
-    differences = compare_runs(collection, first, second)
-    measures = tuple(MeasureRecord(name, values) for name, values in differences.items())
-    return ComparisonRecord(first.name, second.name, measures)
 
 
 def _notices(bench: Bench) -> tuple[str, ...]:

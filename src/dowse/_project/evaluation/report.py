@@ -135,6 +135,8 @@ def _unanswerable(queries: Sequence[JudgedQuery], run: Run) -> UnanswerableRepor
 BASELINE = "as set"
 """The variant that the others are compared with: the settings as they hold."""
 
+_OTHER_WAY = {True: "without", False: "with"}
+
 _FUSION: Mapping[str, Mapping[str, Any]] = {
     "fuse: ceiling": {"fuse.method": "convex", "fuse.normalise": "ceiling"},
     "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
@@ -179,8 +181,17 @@ def ablations(settings: SearchSettings, *, by_meaning: bool = True) -> tuple[Var
     a difference. Without vectors, what needs them is left out.
     """
     fusion = [Variant(name, changes) for name, changes in _FUSION.items()]
-    variants = [*_switched(settings), *fusion, *_alone()]
-    differing = [one for one in variants if not _holds(settings, one.changes)]
+    alone = [
+        Variant(f"{one.name} alone", {"search.mode": one.name}, one.uses == "vectors")
+        for one in STRATEGIES
+        if one.alone
+    ]
+    # A stage that is off and has no usual setting changes nothing.
+    differing = [
+        one
+        for one in (*_switched(settings), *fusion, *alone)
+        if any(settings.value(setting) != value for setting, value in one.changes.items())
+    ]
     few = [
         Variant(
             name,
@@ -208,29 +219,20 @@ def ablate(
             break
         by_query = {query: one.ndcg_10 for query, one in measured.items()}
         baseline = baseline or by_query
-        rows.append(_row(variant, found, average, baseline, by_query))
+        against, time = compare(baseline, by_query), latency(found)
+        row = AblationRow(
+            variant.name,
+            variant.changes,
+            average.ndcg_10,
+            average.mrr,
+            average.recall_100,
+            time.p50 if time else None,
+            against.difference,
+            against.p,
+            found.notices,
+        )
+        rows.append(row)
     return tuple(rows)
-
-
-def _row(
-    variant: Variant,
-    run: Run,
-    average: Measures,
-    baseline: Mapping[str, float],
-    by_query: Mapping[str, float],
-) -> AblationRow:
-    against, time = compare(baseline, by_query), latency(run)
-    return AblationRow(
-        variant.name,
-        variant.changes,
-        average.ndcg_10,
-        average.mrr,
-        average.recall_100,
-        time.p50 if time else None,
-        against.difference,
-        against.p,
-        run.notices,
-    )
 
 
 def _switched(settings: SearchSettings) -> Iterator[Variant]:
@@ -240,30 +242,14 @@ def _switched(settings: SearchSettings) -> Iterator[Variant]:
             is_on = getattr(settings, strategy.name).enabled
             changes = {f"{strategy.name}.enabled": not is_on}
             needs = strategy.uses == "vectors" and not is_on
-            yield Variant(f"{_other_way(is_on)} {strategy.name}", changes, needs)
+            yield Variant(f"{_OTHER_WAY[is_on]} {strategy.name}", changes, needs)
     for stage in SEARCH_FLOW:
         if stage.off and stage.ablated:
             is_on = stage.is_on(settings)
             options = stage.off if is_on else stage.on
             changes = {f"{stage.name}.{name}": value for name, value in options.items()}
-            name = f"{_other_way(is_on)} {stage.name.replace('_', ' ')}"
+            name = f"{_OTHER_WAY[is_on]} {stage.name.replace('_', ' ')}"
             yield Variant(name, changes, stage.needs_vectors and not is_on)
-
-
-def _other_way(is_on: bool) -> str:
-    return "without" if is_on else "with"
-
-
-def _alone() -> Iterator[Variant]:
-    """Every strategy that can rank alone, alone."""
-    for one in STRATEGIES:
-        if one.alone:
-            yield Variant(f"{one.name} alone", {"search.mode": one.name}, one.uses == "vectors")
-
-
-def _holds(settings: SearchSettings, changes: Mapping[str, Any]) -> bool:
-    """Whether nothing would change; so it is for a stage that is off and has no usual setting."""
-    return all(settings.value(setting) == value for setting, value in changes.items())
 
 
 # ── What --json prints ──────────────────────────────────────────────────────────
