@@ -22,8 +22,7 @@ from dowse import Dowse
 from dowse._model import GAP, short_id
 from dowse._model.ports import Analyzer
 from dowse._store import keyword as replica
-from dowse._store.sql.database import Database, KeywordRow
-from dowse._store.sql.sums import sum_of
+from dowse._store.sql.database import Database, KeywordRow, sum_of
 
 _REPLACED = 0.2  # share of the words that a copy has others for
 _ADDED = (5, 40)  # terms that a copy of a chunk has in addition: from, to

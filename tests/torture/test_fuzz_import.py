@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dowse._embed.options import EmbedOptions
-from dowse._project.archive.export import export_project
+from dowse._project.archive.archive import export_project
 from dowse._project.archive.import_ import MAY_SET, import_project
 from dowse._project.registry import Project
 from dowse._project.wiring import Given

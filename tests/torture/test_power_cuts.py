@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dowse._project.archive.export import export_project
+from dowse._project.archive.archive import export_project
 from dowse._project.engine import Engine
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dowse import Dowse
-from dowse._project.archive.export import export_project
+from dowse._project.archive.archive import export_project
 from dowse._project.workspace import Workspace
 from dowse._util.locations import Locations
 from dowse.api import Asking, Opening

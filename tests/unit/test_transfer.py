@@ -30,8 +30,7 @@ from dowse._config.schema import Settings, known_settings
 from dowse._embed.options import EmbedOptions
 from dowse._model import Event, Response, silent
 from dowse._model.ports import Embedder
-from dowse._project.archive.archive import open_archive, pack
-from dowse._project.archive.export import export_project
+from dowse._project.archive.archive import export_project, open_archive, pack
 from dowse._project.archive.import_ import MAY_SET, Imported, fill, import_project
 from dowse._project.archive.staging import abandoned, clear_abandoned
 from dowse._project.engine import Engine

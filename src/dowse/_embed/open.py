@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -18,15 +19,15 @@ from dowse._util.process import cores
 from dowse.errors import BadSettings, NotFound, UsageError
 
 
-class ModelStatus(Struct, frozen=True):
-    """A model, whether it is here, and in what state."""
+class ModelRecord(Struct, frozen=True):
+    """A model."""
 
-    name: str
-    path: Path
-    here: bool
-    bytes: int  # on disk
-    origin: str  # where it came from; "" when it is not here
-    damaged: tuple[str, ...]  # files that are not what they were; () when all is well
+    name: Annotated[str, "As `embed.model` takes it."]
+    path: Annotated[str, "Where it is, or would be."]
+    here: Annotated[bool, "Whether its weights are here."]
+    bytes: Annotated[int, "What it takes on disk."]
+    origin: Annotated[str, "Where it came from."]
+    damaged: Annotated[tuple[str, ...], "Files that are not what they were."]
 
 
 def open_embedder(
@@ -96,7 +97,7 @@ def open_reranker(
     )
 
 
-def models_status(cache_dir: Path) -> list[ModelStatus]:
+def models_status(cache_dir: Path) -> list[ModelRecord]:
     """The model that is part of dowse and every other that is here, each fully checked."""
     models = ModelCache(cache_dir)
     fetched = sorted(manifest.name for manifest in models.manifests())
@@ -105,7 +106,7 @@ def models_status(cache_dir: Path) -> list[ModelStatus]:
 
 def pull(
     model: str, cache_dir: Path, announce: Announce = silent, source: Path | None = None
-) -> ModelStatus:
+) -> ModelRecord:
     """Puts a model into the cache, from where it is published or from a folder.
 
     A model that is there and intact is left alone.
@@ -146,15 +147,15 @@ def is_folder(model: str) -> bool:
     return model.startswith((".", "~")) or Path(model).is_absolute()
 
 
-def _status(models: ModelCache, name: str) -> ModelStatus:
+def _status(models: ModelCache, name: str) -> ModelRecord:
     if name in SHIPPED:
         shipped = ShippedModel(name)
         size = folder_size(shipped.folder)
-        return ModelStatus(name, shipped.folder, True, size, "part of dowse", shipped.damage())
+        return ModelRecord(name, str(shipped.folder), True, size, "part of dowse", shipped.damage())
     folder, manifest = models.folder(name), models.manifest(name)
-    return ModelStatus(
+    return ModelRecord(
         name=name,
-        path=folder,
+        path=str(folder),
         here=manifest is not None,
         bytes=folder_size(folder),
         origin=manifest.origin if manifest else "",

@@ -12,10 +12,18 @@ from dowse._model import Finding
 from dowse._store.failures import database_errors
 from dowse._store.lock import writer_lock
 from dowse._store.replicas import Replicas
-from dowse._store.sql.database import Database, Errors, SqlConnection, Statements
+from dowse._store.sql.database import (
+    Database,
+    Errors,
+    SqlConnection,
+    Statements,
+    communities_sum,
+    document_sum,
+    is_sound,
+    sum_of,
+)
 from dowse._store.sql.reader import NamedRow, SqlDocumentTable, SqlLinks, name_of
 from dowse._store.sql.sqlite import FORMAT, Connections, complaints, format_of
-from dowse._store.sql.sums import communities_sum, document_sum, is_sound, sum_of
 from dowse.errors import DowseError, IndexUnusable
 
 REBUILD = "dowse index --rebuild"

@@ -52,7 +52,7 @@ def test_only_the_files_in_use_are_fetched(hub: ModelHub, cache: Path) -> None:
         "sentence_bert_config.json",
         "tokenizer.json",
     ]
-    assert not (status.path / ".cache").exists()
+    assert not Path(status.path, ".cache").exists()
     assert events[0].note == "Fetching me/tiny from the model hub."
     assert events[-1].done == events[-1].total
     assert events[-1].total == sum(
@@ -88,7 +88,7 @@ def test_it_is_fetched_once(hub: ModelHub, cache: Path) -> None:
 
 
 def test_damaged_weights_are_fetched_again(hub: ModelHub, cache: Path) -> None:
-    path = pull("me/tiny", cache).path / "onnx" / "model.onnx_data"
+    path = Path(pull("me/tiny", cache).path, "onnx", "model.onnx_data")
     expected = embedder(cache).query("a")
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     with pytest.raises(WeightsMissing, match=r"onnx/model\.onnx_data is damaged"):

@@ -60,7 +60,7 @@ def test_threads_that_start_together_load_once(tmp_path: Path, cache: Path) -> N
 
 
 def test_a_damaged_tokenizer_is_noticed(published: Path, cache: Path) -> None:
-    path = pull("tiny", cache, source=published).path / "tokenizer.json"
+    path = Path(pull("tiny", cache, source=published).path, "tokenizer.json")
     path.write_text(path.read_text().replace("[UNK]", "[XXX]"))
     with pytest.raises(WeightsMissing, match=r"tokenizer\.json is damaged"):
         opened("tiny", cache).query("a")

@@ -37,8 +37,8 @@ from dowse._store.sql.database import (
     decode_vector,
     decoded_roots,
     headings,
+    is_sound,
 )
-from dowse._store.sql.sums import is_sound
 from dowse._text.fold import fold_name, fold_word
 
 # ── Rows and the records that they stand for ──────────────────────────────

@@ -25,8 +25,14 @@ from dowse._store.failures import (
     disk_errors,
     error_code,
 )
-from dowse._store.sql.database import ROOTS, SCHEMA_FILES, decoded_roots, schema_file
-from dowse._store.sql.sums import keep_document_sums, sum_of
+from dowse._store.sql.database import (
+    ROOTS,
+    SCHEMA_FILES,
+    decoded_roots,
+    keep_document_sums,
+    schema_file,
+    sum_of,
+)
 from dowse._util.files import create_private_file, make_private_folder, sync_folder
 from dowse.errors import DowseError, IndexUnusable, Locked, StampMismatch
 

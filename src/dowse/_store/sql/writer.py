@@ -39,7 +39,10 @@ from dowse._store.sql.database import (
     Fresh,
     SqlConnection,
     Statements,
+    communities_sum,
     encode_vector,
+    keep_document_sums,
+    sum_of,
 )
 from dowse._store.sql.reader import (
     SqlDocumentTable,
@@ -47,7 +50,6 @@ from dowse._store.sql.reader import (
     SqlTextVectors,
     SqlVocabulary,
 )
-from dowse._store.sql.sums import communities_sum, keep_document_sums, sum_of
 from dowse._text.analyzer import terms_of
 from dowse._text.fold import fold, fold_name
 from dowse._text.links import LinkName, choose, names_of, names_of_target

@@ -14,7 +14,7 @@ from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
-from dowse._project.archive.export import ExportRecord, export_project
+from dowse._project.archive.archive import ExportRecord, export_project
 from dowse._project.archive.import_ import Imported, import_project
 from dowse._project.archive.move import Moved, move_project
 from dowse._project.workspace import Workspace

@@ -14,7 +14,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse import __version__
-from dowse._embed.open import ModelStatus, known_models, models_status, pull, remove
+from dowse._embed.open import ModelRecord, known_models, models_status, pull, remove
 from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.command import Command, Group, pass_call
 from dowse._interfaces.cli.draw.text import Part, columns, folded, line, table
@@ -41,24 +41,6 @@ Examples:
   dowse models pull bge-small-en-v1.5          another one, from the model hub
   dowse models pull BAAI/bge-small-en-v1.5 --from ~/Downloads/bge-small
 """
-
-
-class ModelRecord(Struct, frozen=True):
-    """A model."""
-
-    name: Annotated[str, "As `embed.model` takes it."]
-    path: Annotated[str, "Where it is, or would be."]
-    here: Annotated[bool, "Whether its weights are here."]
-    bytes: Annotated[int, "What it takes on disk."]
-    origin: Annotated[str, "Where it came from."]
-    damaged: Annotated[tuple[str, ...], "Files that are not what they were."]
-
-    @classmethod
-    def of(cls, status: ModelStatus) -> ModelRecord:
-        """Make the record of a status."""
-        return cls(
-            status.name, str(status.path), status.here, status.bytes, status.origin, status.damaged
-        )
 
 
 class ModelsRecord(Struct, frozen=True):
@@ -90,7 +72,7 @@ def models_command() -> None:
 def list_models(call: Call) -> None:
     """List the models that are here, and the default one."""
     found = models_status(call.workspace.locations.cache)
-    record = ModelsRecord(tuple(ModelRecord.of(status) for status in found))
+    record = ModelsRecord(tuple(found))
     call.answer(record, lambda width: _draw_models(found, width))
 
 
@@ -115,9 +97,9 @@ def pull_model(call: Call, model: str | None, source: Path | None) -> None:
     where = real_path(source) if source else None
     with call.progress() as announce:
         status = pull(name, call.workspace.locations.cache, announce, where)
-    summary = f"{status.name} is here: {short_path(status.path)} ({size(status.bytes)})"
+    summary = f"{status.name} is here: {short_path(Path(status.path))} ({size(status.bytes)})"
     if not call.quiet or call.json:
-        call.answer(ModelRecord.of(status), lambda _: [line(summary)])
+        call.answer(status, lambda _: [line(summary)])
 
 
 @models_command.command("remove", cls=Command, record=RemovedModelRecord)
@@ -129,7 +111,7 @@ def remove_model(call: Call, model: str) -> None:
     call.answer(RemovedModelRecord(model), lambda _: [line(f"Removed {model}.")])
 
 
-def _draw_models(found: list[ModelStatus], width: int | None) -> Iterator[Text]:
+def _draw_models(found: list[ModelRecord], width: int | None) -> Iterator[Text]:
     rows = [
         ((one.name, "bold"), _state_of(one), size(one.bytes) if one.here else "", one.origin)
         for one in found
@@ -137,7 +119,7 @@ def _draw_models(found: list[ModelStatus], width: int | None) -> Iterator[Text]:
     yield from table(rows, width, right=(2,))
 
 
-def _state_of(status: ModelStatus) -> Part:
+def _state_of(status: ModelRecord) -> Part:
     if not status.here:
         return "not here", "yellow"
     return ("damaged", "red") if status.damaged else ("here", "green")
