@@ -1,6 +1,6 @@
 """How fast a folder is indexed: where the time goes, and against a plain stack in the same run.
 
-    python benchmarks/index.py FOLDER [--files N] [--peer PYTHON] [--no-embed]
+    python -m benchmarks.index FOLDER [--files N] [--peer PYTHON] [--no-embed]
 
 The peer is LlamaIndex's Markdown splitter, sentence-transformers and FAISS, with the same weights,
 run by the Python of an environment that has benchmarks/peer-requirements.txt installed.
@@ -20,9 +20,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from training.minilm import unpack
+
 from dowse._model import IndexReport
 from dowse._project.workspace import Workspace
-from dowse._util.locations import locations
 
 STAGES = ("scan", "read", "parse", "chunk", "store", "waiting", "vocabulary", "communities")
 
@@ -88,11 +89,12 @@ def _figures(report: IndexReport, seconds: float, rescan: float, size: int) -> d
 
 def measure_peer(python: str, folder: Path) -> dict[str, float]:
     """Runs the plain stack over the same files."""
-    weights = locations().cache / "models" / "all-MiniLM-L6-v2"
     script = Path(__file__).with_name("peer_llamaindex.py")
-    done = subprocess.run(
-        [python, str(script), str(folder), str(weights)], stdout=subprocess.PIPE, check=True
-    )
+    with tempfile.TemporaryDirectory() as weights:
+        unpack(Path(weights))
+        done = subprocess.run(
+            [python, str(script), str(folder), weights], stdout=subprocess.PIPE, check=True
+        )
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

