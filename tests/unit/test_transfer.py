@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from dowse._config.schema import Settings, known_settings
 from dowse._embed.options import EmbedOptions
-from dowse._model import Event, Response, silent
+from dowse._model import Event, Model, Response, silent
 from dowse._model.ports import Embedder
 from dowse._project.archive.archive import export_project, open_archive, pack
 from dowse._project.archive.import_ import MAY_SET, Imported, fill, import_project
@@ -154,6 +154,29 @@ def test_an_import_is_the_index_that_was_exported(
             assert a.catalogue.files() == b.catalogue.files()
             assert done.counts == a.catalogue.counts()
         assert other.check() == []
+
+
+class LatinEmbedder(HashEmbedder):
+    """Reads Latin letters alone, as models trained on English do."""
+
+    @property
+    def model(self) -> Model:
+        return replace(super().model, latin_only=True)
+
+
+def test_texts_that_the_model_cannot_read_are_imported_as_such(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "zh.md").write_text("# 备份\n\n每天晚上进行一次数据库备份\n", "utf-8")
+    (folder / "en.md").write_text("# Backups\n\nEvery night the database is dumped.\n", "utf-8")
+    ours, theirs = user(tmp_path / "ours"), user(tmp_path / "theirs")
+    use(ours, LatinEmbedder())
+    use(theirs, LatinEmbedder())
+    with ours.open(ours.projects.add([folder])) as engine:
+        engine.index()
+    export_project(ours, ours.projects.get("notes"), tmp_path / "notes.dowse")
+    done = import_project(theirs, tmp_path / "notes.dowse")
+    assert (done.notices, done.counts.embedded, done.counts.chunks) == ((), 2, 2)
 
 
 def test_searches_give_the_same_before_and_after(

@@ -8,12 +8,9 @@ import numpy as np
 
 from dowse._model import Vector, text_key
 from dowse._model.ports import Embedder, IndexWriter
-from dowse._text.scripts import latin_share
+from dowse._text.scripts import is_latin
 from dowse.errors import EmbedError
 
-# Vectors of such texts would count for less than a thousandth in a search (see retrieve/readable),
-# and Chinese takes as long to embed as English.
-_UNREADABLE = 0.1  # share of Latin letters, for a model that reads no others
 _AT_ONCE = 1000  # texts whose vectors are kept together
 
 
@@ -96,4 +93,4 @@ class VectorMaker:
         if model is None or not model.latin_only:
             return {}
         nothing: Vector = np.zeros(model.dimensions, np.float32)
-        return {text: nothing for text in texts if latin_share(text) < _UNREADABLE}
+        return {text: nothing for text in texts if not is_latin(text)}

@@ -30,6 +30,7 @@ KANA_CHARACTER = late_pattern(f"[{KANA}]")
 HANGUL_RUN = late_pattern(f"([{HANGUL}]+)")
 
 _NOT_LATIN = re.compile("[^\0-\u024f]+")  # characters that no Latin alphabet in use has
+_LEAST_LATIN = 0.1  # share of the letters of a text
 _UNSPACED = late_pattern(f"[{HAN}{KANA}{WIDE_SIGNS}]")
 
 # Full-width punctuation that ends a word is left as it is: "：" ends one where ":" does not.
@@ -47,6 +48,15 @@ def latin_share(text: str) -> float:
         return 1.0
     others = sum(map(str.isalpha, "".join(_NOT_LATIN.findall(text))))
     return 1.0 - others / sum(map(str.isalpha, text)) if others else 1.0
+
+
+def is_latin(text: str) -> bool:
+    """Tell whether a model that reads no other letters is given a text.
+
+    Vectors of other texts would count for less than a thousandth in a search (see the stage
+    `readable`), and Chinese takes as long to embed as English.
+    """
+    return latin_share(text) >= _LEAST_LATIN
 
 
 def one_width(text: str) -> str:

@@ -53,6 +53,7 @@ from dowse._project.registry import ELSEWHERE, Project, update_toml
 from dowse._project.stamp import expected_stamp, takes_vectors
 from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
+from dowse._text.scripts import is_latin
 from dowse._util.files import replace_file
 from dowse.errors import BadSettings, Damaged, DowseError, Refused, UsageError
 
@@ -441,8 +442,8 @@ def _vectors(
     for one in chunks:
         if one.vector is None:
             continue
-        key = text_key(embedding_text(title, one.header_path, one.text, context))
-        vector = _vector(one.vector, dimensions)
+        text = embedding_text(title, one.header_path, one.text, context)
+        key, vector = text_key(text), _vector(one.vector, dimensions, is_readable=is_latin(text))
         # Those of a document that are too many for memory can be made again.
         if key in wanted and len(found) * dimensions < _NUMBERS_OF_DOCUMENT:
             found[key] = vector
@@ -460,10 +461,12 @@ def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]
         yield vectors
 
 
-def _vector(kept: bytes, dimensions: int) -> Vector:
+def _vector(kept: bytes, dimensions: int, *, is_readable: bool = True) -> Vector:
     if len(kept) != 2 * dimensions:
         raise _wrong(f"a vector has {len(kept) // 2} dimensions instead of {dimensions}")
     vector: Vector = np.frombuffer(kept, dtype="<f2").astype(np.float32)
+    if not is_readable and not vector.any():
+        return vector  # the model has read nothing of the text
     if not abs(float(np.linalg.norm(vector)) - 1) < _ROUNDING:  # not so for what is no number, too
         raise _wrong("a vector is not of unit length")
     return vector
