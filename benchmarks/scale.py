@@ -127,9 +127,9 @@ def compare_set(
         copy = {"store.url": url} | {f"store.{name}": value for name, value in values.items()}
         took = time.perf_counter() - began
         print(
-            f"\n{collection.name}: {moved.counts.documents} documents,"
-            f" {moved.counts.chunks} chunks, {moved.counts.embedded} with a vector, copied in"
-            f" {took:.0f} s ({moved.counts.chunks / took:.0f} chunks/s)",
+            f"\n{collection.name}: {moved.documents} documents,"
+            f" {moved.chunks} chunks, {moved.vectors} with a vector, copied in"
+            f" {took:.0f} s ({moved.chunks / took:.0f} chunks/s)",
             flush=True,
         )
         with user.open(project, copy) as there:

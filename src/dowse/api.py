@@ -115,7 +115,7 @@ class Dowse:
     def __reduce__(self) -> tuple[Any, ...]:
         """Open it again in the process that it is sent to: by its name, with the same parts."""
         place = self._within[0] if self._within else self.project.name
-        return _reopened, (type(self), place, self._opening)
+        return partial(type(self), place, **self._opening), ()
 
     def __enter__(self) -> Self:
         return self
@@ -253,10 +253,6 @@ class Dowse:
 
 def _several(texts: Some) -> Sequence[str]:
     return (texts,) if isinstance(texts, str) else texts
-
-
-def _reopened(kind: type[Dowse], place: str | os.PathLike[str], opening: Opening) -> Dowse:
-    return kind(place, **opening)
 
 
 def _cancellable(progress: Announce) -> Announce:

@@ -40,14 +40,10 @@ def run_parallel(
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             ready = [future for future in running if future in done]
             running = [future for future in running if future not in done] + start(len(ready))
-            yield from _results(ready)
+            for future in sorted(ready, key=lambda one: one.exception() is not None):
+                yield future.result()
     except KeyboardInterrupt:
         patient = False  # after Ctrl-C nobody waits for a slow endpoint
         raise
     finally:
         pool.shutdown(wait=patient, cancel_futures=True)
-
-
-def _results(ready: list[Future[Result]]) -> Iterator[Result]:
-    for future in sorted(ready, key=lambda future: future.exception() is not None):
-        yield future.result()

@@ -287,7 +287,8 @@ class Projects:
 
     def free_name(self, text: str) -> str:
         """Make a name from the text that is not taken yet."""
-        return _free_name(_slug(text), self._taken())
+        slug = re.sub(r"[^\w.-]+", "-", text).strip("-._")[:60]
+        return _free_name(slug or "notes", self._taken())
 
     def _taken(self) -> set[str]:
         return {name.casefold() for name in self._names()}
@@ -332,11 +333,6 @@ def _checked(name: str) -> str:
             f"{name!r} cannot be the name of a project: it means all of them.", "Choose another."
         )
     return name
-
-
-def _slug(text: str) -> str:
-    slug = re.sub(r"[^\w.-]+", "-", text).strip("-._")[:60]
-    return slug or "notes"
 
 
 def _free_name(name: str, taken: set[str]) -> str:

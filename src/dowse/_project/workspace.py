@@ -254,7 +254,9 @@ class Workspace:
         else:
             found = self._around(paths[0] if paths else start, self.projects.all())
         project = found or self._create(name, paths, start)
-        outside = [path for path in paths if not _holds(project, path)]
+        outside = [
+            path for path in paths if not any(path.is_relative_to(root) for root in project.roots)
+        ]
         if outside:
             project = self.projects.extend(project, outside)
         if found is None:
@@ -290,7 +292,3 @@ class Workspace:
         roots = list(dict.fromkeys([*roots, *local.outside]))
         agreed = tuple(root for root in roots if root not in project.roots)
         return replace(project, roots=tuple(roots), agreed=agreed)
-
-
-def _holds(project: Project, path: Path) -> bool:
-    return any(path.is_relative_to(root) for root in project.roots)

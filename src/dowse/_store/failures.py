@@ -59,7 +59,9 @@ def tantivy_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if _tells_of_no_space(str(error)) or _is_full(folder):
+        says = str(error)
+        no_space = any(f"os error {n}" in says or f"code: {n}," in says for n in _NO_SPACE)
+        if no_space or _is_full(folder):
             raise _full(folder) from error
         raise replica_damaged(f"{folder} cannot be used: {error}.") from error
 
@@ -100,10 +102,6 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
             "Look at the disk: is it there, is it healthy, is there space?",
         )
     return database_damaged(f"{path} cannot be used: {error}.")
-
-
-def _tells_of_no_space(message: str) -> bool:
-    return any(f"os error {n}" in message or f"code: {n}," in message for n in _NO_SPACE)
 
 
 def _is_full(folder: Path) -> bool:

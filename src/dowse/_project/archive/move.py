@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +21,6 @@ from dowse._index.markdown.document import parse
 from dowse._model import (
     Announce,
     Batch,
-    Counts,
     Event,
     FileState,
     IndexedDocument,
@@ -34,6 +33,7 @@ from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
 from dowse._project.wiring import INDEXES, open_store
 from dowse._project.workspace import Workspace
+from dowse._util.masking import hide_secrets
 from dowse.errors import Damaged, NotFound, UsageError
 
 # ── How far two stores find the same, by a sample of searches for what one of them holds ───
@@ -105,15 +105,17 @@ _WAIT = 10.0  # seconds for another writer to end
 _AGREEMENT = 0.7  # share of the first results that must be the same, on average
 
 
-class Moved(Struct, frozen=True):
-    """What a move did."""
+class MoveRecord(Struct, frozen=True):
+    """What `dowse move` did."""
 
-    project: str
-    source: str  # where the index was, for people
-    target: str  # where it is now
-    counts: Counts
-    written: int  # documents that were not there yet
-    agreement: float  # share of the first results that are the same on both sides
+    project: Annotated[str, "Name of the project."]
+    source: Annotated[str, "Where its index was."]
+    target: Annotated[str, "Where its index is now."]
+    documents: Annotated[int, "How many it holds."]
+    chunks: Annotated[int, "How many it holds."]
+    vectors: Annotated[int, "Chunks that have one."]
+    written: Annotated[int, "Documents that were written by this run."]
+    agreement: Annotated[float, "Share of the first results of a sample that both sides share."]
 
 
 def move_project(
@@ -124,7 +126,7 @@ def move_project(
     changes: Mapping[str, str] | None = None,
     keep: bool = False,
     announce: Announce = silent,
-) -> Moved:
+) -> MoveRecord:
     """Moves the index of a project to a database, or back into its folder.
 
     `changes` are further settings of the store, such as `name`. With `keep`, the index stays where
@@ -169,7 +171,7 @@ def _refuse_strangers(project: Project, options: StoreOptions, target: Store) ->
 
 def _copy(
     project: Project, source: Store, target: Store, settings: Settings, announce: Announce
-) -> Moved:
+) -> MoveRecord:
     # Nobody may change the source meanwhile: what is compared at the end must be what was copied.
     with source.write(_WAIT), source.read() as reading:
         stamp = reading.catalogue.stamp()
@@ -186,7 +188,16 @@ def _copy(
         with target.read() as copied:
             counts = copied.catalogue.counts()
             agreement = _compare(reading, copied, announce)
-    return Moved(project.name, source.place, target.place, counts, written, agreement)
+    return MoveRecord(
+        project.name,
+        hide_secrets(source.place),
+        hide_secrets(target.place),
+        counts.documents,
+        counts.chunks,
+        counts.embedded,
+        written,
+        agreement,
+    )
 
 
 def _fill(

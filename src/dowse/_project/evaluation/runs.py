@@ -78,7 +78,8 @@ def search_run(
             "Another process has changed the index while it was measured.", "Measure once more."
         )
     least = change_search(engine.settings, usual).threshold.min_confidence
-    general = _general(notices, len(queries))
+    # What was said of most queries belongs to the way of searching, not to a query.
+    general = tuple(notice for notice, count in notices.most_common() if 2 * count > len(queries))
     return Run(name, found, seconds, confidence, general, frozenset(marked), least)
 
 
@@ -158,11 +159,6 @@ def _deep(changes: Mapping[str, Any], depth: int) -> dict[str, Any]:
 def _generation(engine: Engine) -> int:
     with engine.read() as reading:
         return reading.catalogue.generation
-
-
-def _general(notices: Counter[str], queries: int) -> tuple[str, ...]:
-    """What was said of most queries, and so belongs to the way of searching, not to a query."""
-    return tuple(notice for notice, count in notices.most_common() if 2 * count > queries)
 
 
 def _falling(scores: Sequence[float]) -> list[str]:

@@ -16,12 +16,11 @@ from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
 from dowse._project.archive.archive import ExportRecord, export_project
 from dowse._project.archive.import_ import Imported, import_project
-from dowse._project.archive.move import Moved, move_project
+from dowse._project.archive.move import MoveRecord, move_project
 from dowse._project.workspace import Workspace
 from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
-from dowse._util.masking import hide_secrets
 
 _EXPORT_EXAMPLES = """\
 \b
@@ -124,34 +123,6 @@ Examples:
 """
 
 
-class MoveRecord(Struct, frozen=True):
-    """What `dowse move` did."""
-
-    project: Annotated[str, "Name of the project."]
-    source: Annotated[str, "Where its index was."]
-    target: Annotated[str, "Where its index is now."]
-    documents: Annotated[int, "How many it holds."]
-    chunks: Annotated[int, "How many it holds."]
-    vectors: Annotated[int, "Chunks that have one."]
-    written: Annotated[int, "Documents that were written by this run."]
-    agreement: Annotated[float, "Share of the first results of a sample that both sides share."]
-
-    @classmethod
-    def of(cls, moved: Moved) -> MoveRecord:
-        """Make the record of a move."""
-        counts = moved.counts
-        return cls(
-            moved.project,
-            hide_secrets(moved.source),
-            hide_secrets(moved.target),
-            counts.documents,
-            counts.chunks,
-            counts.embedded,
-            moved.written,
-            moved.agreement,
-        )
-
-
 @click.command(cls=Command, record=MoveRecord, epilog=_MOVE_EXAMPLES)
 @click.option("--to", required=True, metavar="URL", help="The database, or here for the folder.")
 @click.option("--name", metavar="NAME", help="Name of the index there, for machines that share it.")
@@ -175,7 +146,7 @@ def move_command(  # noqa: PLR0917  (its options)
     """
     changes = {"name": name, "search": search, "token_env": token_env}
     with call.progress() as announce:
-        moved = move_project(
+        record = move_project(
             call.workspace,
             call.select(),
             to,
@@ -183,10 +154,9 @@ def move_command(  # noqa: PLR0917  (its options)
             keep=keep,
             announce=announce,
         )
-    record = MoveRecord.of(moved)
     summary = (
-        f"{moved.project}: {counted(record.documents, 'document')} with"
+        f"{record.project}: {counted(record.documents, 'document')} with"
         f" {counted(record.chunks, 'chunk')} moved to {record.target}."
-        f" {moved.agreement:.0%} of the first results of a sample are the same as before."
+        f" {record.agreement:.0%} of the first results of a sample are the same as before."
     )
     call.answer(record, lambda width: folded(line(summary), width))
