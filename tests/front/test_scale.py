@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import uuid
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 import engines
@@ -31,13 +31,22 @@ QUERIES = (
 
 
 @pytest.fixture
-def engine() -> Iterator[str]:
-    """The address of a database that is empty again afterwards."""
+def prefix(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the schemas of this test alone begin with: others use the same database meanwhile."""
+    made = f"test_{uuid.uuid4().hex[:8]}"
+    monkeypatch.setenv("DOWSE_STORE_PREFIX", made)
+    return made
+
+
+@pytest.fixture
+def engine(prefix: str) -> Iterator[str]:
+    """The address of a database; the schemas of this test are gone afterwards."""
     url = engines.postgresql_url()
-    before = engines.schemas("dowse_")
     yield url
+    import psycopg  # noqa: PLC0415  (only where it is installed)
+
     with psycopg.connect(url, autocommit=True) as connection:
-        for name in engines.schemas("dowse_") - before:
+        for name in engines.schemas(prefix):
             connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
 
 
@@ -50,7 +59,7 @@ def hits(dowse: Dowse) -> list[list[str]]:
 @pytest.mark.parametrize("search", ["local", "postgresql"])
 @pytest.mark.usefixtures("by_meaning")
 def test_an_index_moves_to_a_database_and_back_and_finds_the_same(
-    notes: Path, dowse: Dowse, engine: str, search: str
+    notes: Path, dowse: Dowse, engine: str, prefix: str, search: str
 ) -> None:
     for number in range(15):  # more than are compared: which of them come first is no difference
         (notes / f"same{number}.md").write_text("# Same\n\nRestore the database.\n", "utf-8")
@@ -68,7 +77,7 @@ def test_an_index_moves_to_a_database_and_back_and_finds_the_same(
     dowse("move", "--to", "here")
     assert hits(dowse) == before
     assert dowse("status", "--json").json["counts"] == counts
-    assert engines.schemas("dowse_notes") == set()
+    assert engines.schemas(f"{prefix}_notes") == set()
 
 
 @pytest.mark.usefixtures("by_meaning")
@@ -100,8 +109,13 @@ def test_shards_work_on_an_index_in_the_folder_as_well(vault: Path, dowse: Dowse
     assert "5 unchanged" in dowse("index", vault).out
 
 
-def test_another_machine_searches_by_the_name_of_the_index(
-    vault: Path, home: Path, dowse: Dowse, engine: str, monkeypatch: pytest.MonkeyPatch
+def test_another_machine_searches_by_the_name_of_the_index(  # noqa: PLR0917
+    vault: Path,
+    home: Path,
+    dowse: Dowse,
+    engine: str,
+    prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DOWSE_STORE_URL", engine)
     monkeypatch.setenv("DOWSE_STORE_NAME", "handbook")
@@ -111,22 +125,25 @@ def test_another_machine_searches_by_the_name_of_the_index(
     found = dowse("search", "stop the writer", "--json").json["hits"]
     assert found[0]["document"] == "guides/restore.md"
     dowse("project", "remove", "vault", "--yes")
-    assert engines.schemas("dowse_handbook")  # it is the first machine's
+    assert engines.schemas(f"{prefix}_handbook")  # it is the first machine's
 
 
-def test_a_project_takes_its_collections_with_it(vault: Path, dowse: Dowse, engine: str) -> None:
+def test_a_project_takes_its_collections_with_it(
+    vault: Path, dowse: Dowse, engine: str, prefix: str
+) -> None:
     dowse("config", "set", "store.url", engine)
     dowse("index", vault)
-    assert len(engines.schemas("dowse_vault")) == 1
+    assert len(engines.schemas(f"{prefix}_vault")) == 1
     dowse("project", "rename", "vault", "notes")
     assert dowse("search", "-p", "notes", "stop the writer").code == 0
     dowse("project", "remove", "notes", "--yes")
-    assert engines.schemas("dowse_vault") == set()
+    assert engines.schemas(f"{prefix}_vault") == set()
 
 
 def test_a_database_that_is_down_is_named_with_what_to_do(
     vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    engines.need("psycopg")
     url = f"postgresql://127.0.0.1:{engines.free_port()}/dowse"
     monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "1")
     dowse("index", vault)
@@ -146,6 +163,7 @@ def test_a_database_that_is_down_is_named_with_what_to_do(
 def test_keys_are_never_in_an_address_and_must_be_there(
     vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    engines.need("psycopg")
     refused = dowse("config", "set", "store.url", "postgresql://user:geheim@host/x")
     assert refused.code == 2
     assert "store.token_env" in refused.err

