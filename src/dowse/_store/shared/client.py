@@ -82,7 +82,7 @@ class EngineClient:
             raise _translated(self.place, action, error) from error
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         with self._turn:
             if self._opened is not None:
                 self._opened.close()
@@ -90,7 +90,7 @@ class EngineClient:
 
 
 def _translated(place: str, action: str, error: Exception) -> EngineFailed:
-    """What to say about an error of a client, by the words that it uses."""
+    """Return what to say about an error of a client, by the words that it uses."""
     said = _ADDRESSES.sub("", f"{type(error).__name__} {error}".lower())
     what = f"The search engine at {place} could not {action}"
     for words, reason, hint in _REASONS:

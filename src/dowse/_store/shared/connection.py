@@ -74,11 +74,11 @@ class PostgresConnection:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """Tell whether a transaction is open."""
         return self._raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
     def execute(self, query: str, values: Sequence[object] = ()) -> psycopg.Cursor[Any]:
-        """Runs one statement, written as SQLite takes it."""
+        """Run one statement, written as SQLite takes it."""
         if query.startswith("BEGIN"):
             return self._begin(writable=query.endswith("IMMEDIATE"))
         if query.startswith("PRAGMA"):
@@ -88,39 +88,39 @@ class PostgresConnection:
         return self._raw.execute(_translated(query).encode(), _bound(query, values))
 
     def executemany(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        """Runs one statement for each of some rows, without waiting for each answer."""
+        """Run one statement for each of some rows, without waiting for each answer."""
         bound = [_bound(query, row) for row in rows]
         if bound:
             self._raw.cursor().executemany(_translated(query).encode(), bound)
 
     def script(self, text: str) -> None:
-        """Runs several statements that take no values."""
+        """Run several statements that take no values."""
         self._raw.execute(text.encode())
 
     def stream(self, query: str, values: Sequence[object] = ()) -> psycopg.ServerCursor[Any]:
-        """Runs a statement inside a transaction whose answer is too long to be held at once."""
+        """Run a statement inside a transaction whose answer is too long to be held at once."""
         cursor = self._raw.cursor(f"rows_{uuid.uuid4().hex}")
         cursor.itersize = _ROWS
         return cursor.execute(_translated(query).encode(), _bound(query, values))
 
     def copy(self, table: str, rows: Iterable[Sequence[object]]) -> None:
-        """Appends many rows to a table."""
+        """Append many rows to a table."""
         statement = sql.SQL("COPY {} FROM STDIN").format(sql.SQL(table))
         with self._raw.cursor().copy(statement) as copy:
             for row in rows:
                 copy.write_row(row)
 
     def rollback(self) -> None:
-        """Ends a transaction that is open, and what it has done."""
+        """End a transaction that is open, and what it has done."""
         if self.in_transaction:
             self._raw.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Closes the connection; the locks that it holds are free again."""
+        """Close the connection; the locks that it holds are free again."""
         self._raw.close()
 
     def is_alive(self) -> bool:
-        """Whether the server still answers; a dead one has two seconds to do so."""
+        """Tell whether the server still answers; a dead one has two seconds to do so."""
         try:
             with self.within(_REACH):
                 self._raw.execute("SELECT")
@@ -130,7 +130,7 @@ class PostgresConnection:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limits how long each answer may take."""
+        """Limit how long each answer may take."""
         before, self._raw.patience = self._raw.patience, seconds
         try:
             yield
@@ -151,7 +151,7 @@ class _Bounded(psycopg.Connection[Any]):
     patience = 30.0
 
     def wait(self, gen: Generator[Any, Any, _T], *how: Any, **named: Any) -> _T:
-        """Waits for one answer; raises `OperationalError` when it takes too long."""
+        """Wait for one answer; raise `OperationalError` when it takes too long."""
         return super().wait(self._in_time(gen), *how, **named)
 
     def _in_time(self, gen: Generator[Any, Any, _T]) -> Generator[Any, Any, _T]:
@@ -170,7 +170,7 @@ class _Bounded(psycopg.Connection[Any]):
 
 
 def lock_key(name: str) -> int:
-    """The number of the lock of a name."""
+    """Return the number of the lock of a name."""
     return zlib.crc32(name.encode()) - 2**31
 
 
@@ -178,7 +178,7 @@ class _Whole(Loader):
     """Sums of whole numbers are whole numbers, and not decimals."""
 
     def load(self, data: Any) -> int:
-        """Reads one."""
+        """Read one."""
         return int(bytes(data))
 
 
@@ -186,7 +186,7 @@ class _Text(Loader):
     """Texts, with the characters that PostgreSQL cannot hold."""
 
     def load(self, data: Any) -> str:
-        """Reads one."""
+        """Read one."""
         return bytes(data).decode().replace(_KEPT_ZERO, _ZERO)
 
 
@@ -194,7 +194,7 @@ class _Flag(Int8Dumper):
     """Whether something holds is kept as 0 or 1."""
 
     def dump(self, obj: Any) -> Any:
-        """Writes one."""
+        """Write one."""
         return super().dump(int(obj))
 
 
@@ -232,7 +232,7 @@ def _translated(query: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _lists(query: str) -> frozenset[int]:
-    """The values of a statement that are lists, by their places."""
+    """Return the values of a statement that are lists, by their places."""
     marks = re.findall(r"json_each\(\?\)|\?", query)
     return frozenset(place for place, mark in enumerate(marks) if mark != "?")
 

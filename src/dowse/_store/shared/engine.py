@@ -64,55 +64,55 @@ class SearchEngine(Protocol):
 
     @property
     def most(self) -> int:
-        """How many hits one search can give."""
+        """Return how many hits one search can give."""
         ...
 
     def create(self, name: str, dimensions: int) -> None:
-        """Makes a place for rows."""
+        """Make a place for rows."""
         ...
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Writes rows."""
+        """Write rows."""
         ...
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
-        """Removes rows, as far as there are any."""
+        """Remove rows, as far as there are any."""
         ...
 
     def settle(self, name: str, chunks: int) -> None:
-        """Makes ready for searches, now that many rows were written."""
+        """Make ready for searches, now that many rows were written."""
         ...
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """The field and the terms of each weighted part of some rows."""
+        """Return the field and the terms of each weighted part of some rows."""
         ...
 
     def keys(self, name: str) -> set[ChunkKey]:
-        """All rows."""
+        """Return all rows."""
         ...
 
     def nearest(
         self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The rows whose vectors have the highest inner products, best first."""
+        """Return the rows whose vectors have the highest inner products, best first."""
         ...
 
     def weigh(
         self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The rows whose weights have the highest inner products, best first."""
+        """Return the rows whose weights have the highest inner products, best first."""
         ...
 
     def names(self, prefix: str) -> list[str]:
-        """The places whose names begin so."""
+        """Return the places whose names begin so."""
         ...
 
     def drop(self, name: str) -> None:
-        """Removes a place with its rows."""
+        """Remove a place with its rows."""
         ...
 
     def close(self) -> None:
-        """Closes the connection; a later call opens it again."""
+        """Close the connection; a later call opens it again."""
         ...
 
 
@@ -133,7 +133,7 @@ class _Built(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def term_number(term: str) -> int:
-    """The number of a term in sparse vectors: 31 bits, never 0."""
+    """Return the number of a term in sparse vectors: 31 bits, never 0."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return max(1, int.from_bytes(digest, "big") >> 1)
 
@@ -143,7 +143,7 @@ def _terms(stream: Stream) -> list[str]:
 
 
 def _weighed(terms: Sequence[str], average: float) -> dict[int, float]:
-    """The sparse vector of a chunk in an index of this average length.
+    """Return the sparse vector of a chunk in an index of this average length.
 
     Lengths are as coarse as tantivy keeps them in one byte, so that both give the same scores.
     """
@@ -177,7 +177,7 @@ class EngineIndexes:
         self._opening = threading.Lock()
 
     def open(self, begin: Callable[[], Database]) -> Indexes:
-        """Begins a transaction, and finds what the engine holds for its generation."""
+        """Begin a transaction, and find what the engine holds for its generation."""
         database = begin()
         built = self._built(database)
         if built is None and not database.is_empty():
@@ -200,7 +200,7 @@ class EngineIndexes:
         self._expected = (body / chunks, code / chunks) if chunks else None
 
     def catch_up(self, database: Database, *, repair: bool) -> None:  # noqa: ARG002  (of the port)
-        """Brings the engine to the truth's generation."""
+        """Bring the engine to the truth's generation."""
         with _transaction(database.connection):
             built = self._built(database)
             if built is None or self._is_strange(database, built):
@@ -209,12 +209,12 @@ class EngineIndexes:
                 self._take(database, built)
 
     def rebuild(self, database: Database) -> None:
-        """Builds it again."""
+        """Build it again."""
         with _transaction(database.connection):
             self._build(database, self._built(database))
 
     def renew(self, database: Database, *, thorough: bool) -> None:
-        """Makes weights again when lengths have moved on, and readies the engine for searches."""
+        """Make weights again when lengths have moved on, and ready the engine for searches."""
         with _transaction(database.connection):
             built = self._built(database)
             if built is None:
@@ -240,7 +240,7 @@ class EngineIndexes:
                 engine.drop(name)
 
     def findings(self, database: Database) -> list[Finding]:
-        """Says what the engine lacks; rows of chunks that are gone do no harm."""
+        """Say what the engine lacks; rows of chunks that are gone do no harm."""
         built = self._built(database)
         if built is None:
             return []
@@ -254,13 +254,13 @@ class EngineIndexes:
         return []
 
     def discard(self, connection: SqlConnection) -> None:
-        """Removes what the engine holds."""
+        """Remove what the engine holds."""
         engine = self._engine(connection)
         for name in engine.names(_prefix(connection)):
             engine.drop(name)
 
     def close(self) -> None:
-        """Closes the connection to the engine."""
+        """Forget what was read; the connection stays open for a later call."""
         self._owners = None
 
     def _built(self, database: Database) -> _Built | None:
@@ -270,14 +270,14 @@ class EngineIndexes:
         return None if row is None else _Built(*row)
 
     def _is_strange(self, database: Database, built: _Built) -> bool:
-        """Whether an engine holds another index, or must be emptied, or is too far behind."""
+        """Tell whether an engine holds another index, or must be emptied, or is too far behind."""
         if built.identity != database.identity or (built.chunks and database.is_empty()):
             return True
         (oldest,) = database.connection.execute("SELECT min(number) FROM generations").fetchone()
         return built.generation < database.generation and built.generation + 1 < (oldest or 0)
 
     def _build(self, database: Database, former: _Built | None) -> _Built:
-        """Fills a new place, and switches to it; the former one is kept for readers of before."""
+        """Fill a new place, and switch to it; the former one is kept for readers of before."""
         connection, engine = database.connection, self._engine(database.connection)
         if former is not None:
             self._note_gone(connection, former.name, [0])
@@ -320,7 +320,7 @@ class EngineIndexes:
         keys: Sequence[ChunkKey],
         new: frozenset[ChunkKey],
     ) -> _Built:
-        """Sends some chunks that came, went, or got a vector."""
+        """Send some chunks that came, went, or got a vector."""
         found = [
             (key, _terms(body), _terms(code))
             for key, body, code in database.keyword_rows(self._analyzer, keys)
@@ -379,7 +379,7 @@ class EngineIndexes:
         )
 
     def _remove_gone(self, connection: SqlConnection, engine: SearchEngine) -> None:
-        """Removes rows and places that no reader can still need."""
+        """Remove rows and places that no reader can still need."""
         for name, keys in connection.execute(
             "WITH gone AS (DELETE FROM search_gone WHERE place = ?"
             " AND since < now() - make_interval(secs => ?) RETURNING name, chunk)"
@@ -417,7 +417,7 @@ class _Found:
         among: Keys | None,
         score: Callable[[Scores], Scores] = lambda found: found,
     ) -> Scores:
-        """The best hits; equal scores by key, also where the limit cuts."""
+        """Return the best hits; equal scores by key, also where the limit cuts."""
         if limit < 1 or self.built is None or (among is not None and not len(among)):
             return []
         listed = among.tolist() if among is not None and len(among) <= _LISTED else None
@@ -461,7 +461,7 @@ class _Keywords:
 
     @property
     def size(self) -> int:
-        """How many chunks it holds."""
+        """Return how many chunks it holds."""
         return self._found.built.chunks if self._found.built else 0
 
     def search(
@@ -512,7 +512,7 @@ class _Keywords:
         return np.array(keys, np.int64)
 
     def keys(self) -> set[ChunkKey]:
-        """All the chunks it holds."""
+        """Return all the chunks it holds."""
         built = self._found.built
         return self._found.engine.keys(built.name) if built else set()
 
@@ -554,19 +554,19 @@ class _Vectors:
         return self._found.best(ask, limit, among, score)
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
-        """The vectors of these chunks; those without one are passed over."""
+        """Return the vectors of these chunks; those without one are passed over."""
         rows = self._found.database.vector_rows([int(key) for key in keys])
         known = {key: decode_vector(kept) for key, kept in rows}
         return {int(key): known[key] for key in keys if key in known}
 
     def keys(self) -> set[ChunkKey]:
-        """All the chunks that have a vector."""
+        """Return all the chunks that have a vector."""
         return {key for key, _ in self._found.database.vector_rows()}
 
 
 @contextmanager
 def _transaction(connection: SqlConnection) -> Iterator[None]:
-    """A transaction of its own, or the one that is open."""
+    """Return a transaction of its own, or the one that is open."""
     if connection.in_transaction:
         yield
         return

@@ -32,7 +32,7 @@ class LocalIndexes:
         self._opened: tuple[tuple[str, str], Indexes] | None = None  # with the generation it is of
 
     def open(self, begin: Callable[[], Database]) -> Indexes:
-        """Begins a transaction, and opens the replicas at its generation."""
+        """Begin a transaction, and open the replicas at its generation."""
         with self._opening:
             database = begin()
             wanted = database.identity, database.generation_id
@@ -53,37 +53,37 @@ class LocalIndexes:
             return indexes
 
     def catch_up(self, database: Database, *, repair: bool) -> None:
-        """Brings the replicas to the truth's generation."""
+        """Bring the replicas to the truth's generation."""
         with writer_lock(self._folder, _PATIENCE):
             self._replicas.catch_up(database, repair=repair)
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Needs nothing: terms are weighed when they are searched for."""
+        """Need nothing: terms are weighed when they are searched for."""
 
     def rebuild(self, database: Database) -> None:
-        """Builds both replicas again."""
+        """Build both replicas again."""
         with writer_lock(self._folder, _PATIENCE):
             self._opened = None
             self._replicas.rebuild(database)
 
     def renew(self, database: Database, *, thorough: bool) -> None:
-        """Builds those replicas again that deleted chunks have worn."""
+        """Build those replicas again that deleted chunks have worn."""
         with writer_lock(self._folder, _PATIENCE):
             self._replicas.renew(database, thorough=thorough)
 
     def findings(self, database: Database) -> list[Finding]:
-        """Says where the replicas differ from the database."""
+        """Say where the replicas differ from the database."""
         return list(checks.differences(database, self._new_replicas(silent)))
 
     def discard(self, connection: SqlConnection) -> None:  # noqa: ARG002  (of the port)
-        """Removes both replicas."""
+        """Remove both replicas."""
         self.close()
         with writer_lock(self._folder, _PATIENCE):
             for path in [*self._folder.glob("keyword*"), *self._folder.glob("vectors*")]:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def close(self) -> None:
-        """Closes what is open."""
+        """Close what is open."""
         self._opened = None
 
     def _new_replicas(self, announce: Announce) -> Replicas:

@@ -48,7 +48,7 @@ class Milvus:
         self._dimensions: dict[str, int] = {}
 
     def create(self, name: str, dimensions: int) -> None:
-        """Makes a collection, and loads it."""
+        """Make a collection, and load it."""
         tuning = self._tuning
         schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
         schema.add_field("key", DataType.INT64, is_primary=True)
@@ -73,7 +73,7 @@ class Milvus:
         self._dimensions[name] = max(2, dimensions)
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Writes rows."""
+        """Write rows."""
         if not rows:
             return
         width = self._width(name)
@@ -92,16 +92,16 @@ class Milvus:
                 time.sleep(_MOMENT)
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
-        """Removes rows, as far as there are any."""
+        """Remove rows, as far as there are any."""
         if keys:
             with self._client.asking("remove rows") as client:
                 client.delete(name, ids=list(keys), **self._how)
 
     def settle(self, name: str, chunks: int) -> None:
-        """Needs nothing: Milvus builds its indexes while it takes rows."""
+        """Need nothing: Milvus builds its indexes while it takes rows."""
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """The field and the terms of each sparse vector of some rows."""
+        """Return the field and the terms of each sparse vector of some rows."""
         if not keys:
             return
         for row in self._query(name, keys, ["body", "code"]):
@@ -110,7 +110,7 @@ class Milvus:
                     yield one, terms
 
     def keys(self, name: str) -> set[ChunkKey]:
-        """All rows."""
+        """Return all rows."""
         keys: set[ChunkKey] = set()
         with self._client.asking("be read") as client:
             pages = client.query_iterator(
@@ -128,28 +128,28 @@ class Milvus:
     def nearest(
         self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The rows whose dense vectors have the highest inner products, best first."""
+        """Return the rows whose dense vectors have the highest inner products, best first."""
         params = dict(self._tuning.query)
         return self._best(name, vector.tolist(), "dense", limit=limit, among=among, params=params)
 
     def weigh(
         self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The rows whose sparse vectors have the highest inner products, best first."""
+        """Return the rows whose sparse vectors have the highest inner products, best first."""
         return self._best(name, dict(weights), field, limit=limit, among=among, params={})
 
     def names(self, prefix: str) -> list[str]:
-        """The collections whose names begin so."""
+        """Return the collections whose names begin so."""
         with self._client.asking("list its collections") as client:
             return [one for one in client.list_collections(**self._how) if one.startswith(prefix)]
 
     def drop(self, name: str) -> None:
-        """Removes a collection."""
+        """Remove a collection."""
         with self._client.asking("remove a collection") as client:
             client.drop_collection(name, **self._how)
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._client.close()
 
     @cached_property
@@ -211,7 +211,7 @@ class Milvus:
 
 
 def open_client(url: str, token: str, database: str, timeout: float) -> MilvusClient:
-    """The client of a server."""
+    """Return the client of a server."""
     client = MilvusClient(url, token=token, db_name=database, timeout=timeout)
     client.list_collections(timeout=timeout)  # only a call makes the connection
     return client

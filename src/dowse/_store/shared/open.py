@@ -49,7 +49,7 @@ def open_store(  # noqa: PLR0917
 def _search_indexes(
     options: StoreOptions, project: Path, analyzer: Analyzer, announce: Announce
 ) -> SearchIndexes:
-    """The indexes that `store.search` names."""
+    """Return the indexes that `store.search` names."""
     if options.search == "local":
         from dowse._store.shared.local import LocalIndexes  # noqa: PLC0415
 

@@ -23,7 +23,7 @@ class PgVector:
         self._connection = connection
 
     def create(self, name: str, dimensions: int) -> None:
-        """Makes the tables of an index."""
+        """Make the tables of an index."""
         known = self._connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
         if known.fetchone() is None:  # two indexes of one database may be made at once
             self._connection.script(
@@ -39,7 +39,7 @@ class PgVector:
         )
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Writes rows."""
+        """Write rows."""
         self.remove(name, [row.key for row in rows])
         self._connection.copy(
             f"{name} (chunk, vector)",
@@ -56,13 +56,13 @@ class PgVector:
         )
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
-        """Removes rows, as far as there are any."""
+        """Remove rows, as far as there are any."""
         if keys:
             for table in (name, f"{name}_terms"):
                 self._connection.execute(f"DELETE FROM {table} WHERE chunk = ANY(?)", (list(keys),))
 
     def settle(self, name: str, chunks: int) -> None:
-        """Builds the graph once there are many vectors, and tells the planner what there is."""
+        """Build the graph once there are many vectors, and tell the planner what there is."""
         row = self._connection.execute(
             "SELECT atttypmod FROM pg_attribute"
             " WHERE attname = 'vector' AND attrelid = ?::regclass",
@@ -77,7 +77,7 @@ class PgVector:
         self._connection.script(f"ANALYZE {name}; ANALYZE {name}_terms")
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """The field and the terms of each weighted part of some rows."""
+        """Return the field and the terms of each weighted part of some rows."""
         names = {number: field for field, number in _FIELDS.items()}
         if keys:
             found = self._connection.execute(
@@ -88,13 +88,13 @@ class PgVector:
             yield from ((names[field], terms) for _, field, terms in found)
 
     def keys(self, name: str) -> set[ChunkKey]:
-        """All rows."""
+        """Return all rows."""
         return {key for (key,) in self._connection.execute(f"SELECT chunk FROM {name}")}
 
     def nearest(
         self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The rows whose vectors have the highest inner products, best first."""
+        """Return the rows whose vectors have the highest inner products, best first."""
         self._connection.script(
             f"SET LOCAL hnsw.ef_search = {min(1000, max(100, limit))};"
             "SET LOCAL hnsw.iterative_scan = strict_order"
@@ -111,7 +111,7 @@ class PgVector:
     def weigh(
         self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The rows whose weights have the highest inner products, best first."""
+        """Return the rows whose weights have the highest inner products, best first."""
         allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
         found = self._connection.execute(
             "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
@@ -123,7 +123,7 @@ class PgVector:
         return [(key, score) for key, score in found]
 
     def names(self, prefix: str) -> list[str]:
-        """The tables whose names begin so."""
+        """Return the tables whose names begin so."""
         found = self._connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = ? AND starts_with(tablename, ?)"
             " AND tablename NOT LIKE '%\\_terms'",
@@ -132,8 +132,8 @@ class PgVector:
         return [name for (name,) in found]
 
     def drop(self, name: str) -> None:
-        """Removes the tables of an index."""
+        """Remove the tables of an index."""
         self._connection.script(f"DROP TABLE IF EXISTS {name}, {name}_terms")
 
     def close(self) -> None:
-        """Needs nothing: the connection is that of the truth."""
+        """Need nothing: the connection is that of the truth."""

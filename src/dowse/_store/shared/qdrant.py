@@ -40,7 +40,7 @@ class Qdrant:
         self._reading = {"consistency": "majority"} if self._tuning.replicas > 1 else {}
 
     def create(self, name: str, dimensions: int) -> None:
-        """Makes a collection."""
+        """Make a collection."""
         tuning = self._tuning
         dense = models.VectorParams(
             size=max(1, dimensions),
@@ -59,7 +59,7 @@ class Qdrant:
             )
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
-        """Writes points."""
+        """Write points."""
         start = 0
         while start < len(rows):
             vector = rows[start].vector
@@ -70,7 +70,7 @@ class Qdrant:
             start += count
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
-        """Removes points, as far as there are any."""
+        """Remove points, as far as there are any."""
         if keys:
             with self._client.asking("remove rows") as client:
                 client.delete(
@@ -81,10 +81,10 @@ class Qdrant:
                 )
 
     def settle(self, name: str, chunks: int) -> None:
-        """Needs nothing: Qdrant builds its graph while it takes points."""
+        """Need nothing: Qdrant builds its graph while it takes points."""
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """The field and the terms of each sparse vector of some points."""
+        """Return the field and the terms of each sparse vector of some points."""
         if not keys:
             return
         with self._client.asking("be read") as client:
@@ -95,7 +95,7 @@ class Qdrant:
             yield from ((one, list(sparse.indices)) for one, sparse in point.vector.items())
 
     def keys(self, name: str) -> set[ChunkKey]:
-        """All points."""
+        """Return all points."""
         keys: set[ChunkKey] = set()
         place: Any = None
         while True:
@@ -110,7 +110,7 @@ class Qdrant:
     def nearest(
         self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The points whose dense vectors have the highest inner products, best first."""
+        """Return the points whose dense vectors have the highest inner products, best first."""
         query = self._tuning.query
         params = models.SearchParams(**query) if query else None
         return self._best(name, vector.tolist(), _DENSE, limit=limit, among=among, params=params)
@@ -118,22 +118,22 @@ class Qdrant:
     def weigh(
         self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """The points whose sparse vectors have the highest inner products, best first."""
+        """Return the points whose sparse vectors have the highest inner products, best first."""
         return self._best(name, _sparse(weights), field, limit=limit, among=among, params=None)
 
     def names(self, prefix: str) -> list[str]:
-        """The collections whose names begin so."""
+        """Return the collections whose names begin so."""
         with self._client.asking("list its collections") as client:
             found = client.get_collections().collections
         return [one.name for one in found if one.name.startswith(prefix)]
 
     def drop(self, name: str) -> None:
-        """Removes a collection."""
+        """Remove a collection."""
         with self._client.asking("remove a collection") as client:
             client.delete_collection(name)
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._client.close()
 
     def _best(
@@ -164,7 +164,7 @@ class Qdrant:
 
 
 def open_client(url: str, token: str, timeout: float) -> QdrantClient:
-    """The client of a server."""
+    """Return the client of a server."""
     with warnings.catch_warnings():  # a key over plain HTTP is the user's choice, said in the docs
         warnings.simplefilter("ignore")
         return QdrantClient(

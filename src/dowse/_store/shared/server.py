@@ -102,7 +102,7 @@ class PostgresSchema:
 
     @contextmanager
     def borrow(self) -> Iterator[PostgresConnection]:
-        """A connection outside any transaction; what is open at the end is rolled back."""
+        """Return a connection outside any transaction; what is open at the end is rolled back."""
         with self.errors():
             lent = self._take()
             try:
@@ -115,7 +115,7 @@ class PostgresSchema:
 
     @contextmanager
     def writing(self, wait: float, part: str) -> Iterator[PostgresConnection]:
-        """A connection that holds the lock of the index, or of one part of it.
+        """Return a connection that holds the lock of the index, or of one part of it.
 
         The lock is the connection's: who has lost the one has lost the other, and writes no more.
         """
@@ -129,7 +129,7 @@ class PostgresSchema:
                     connection.execute("SELECT pg_advisory_unlock_all()")
 
     def close(self) -> None:
-        """Closes all connections that are not lent."""
+        """Close all connections that are not lent."""
         with suppress(Empty):
             while True:
                 self._idle.get_nowait()[0].close()
@@ -143,7 +143,7 @@ class PostgresSchema:
         )
 
     def drop(self) -> None:
-        """Removes the index with all of its tables."""
+        """Remove the index with all of its tables."""
         with self.borrow() as connection:
             connection.execute(f'DROP SCHEMA IF EXISTS "{self.address.schema}" CASCADE')
         self.close()
@@ -167,7 +167,7 @@ class PostgresSchema:
 
 
 def _prepare(connection: PostgresConnection) -> bool:
-    """Makes the tables unless they are there; refuses those of another version."""
+    """Make the tables unless they are there; refuse those of another version."""
     is_new, found = False, _format(connection)
     if found is None:
         connection.execute("BEGIN IMMEDIATE")
@@ -210,7 +210,7 @@ def _create(connection: PostgresConnection) -> None:
 
 
 def _lock(connection: PostgresConnection, wait: float, part: str) -> None:
-    """Waits for the lock of a part, or of all; writers of different parts work at once."""
+    """Wait for the lock of a part, or of all; writers of different parts work at once."""
     whole, mine = connection.lock_key, lock_key(f"{connection.address.schema}/{part}")
     tries = (
         "SELECT pg_try_advisory_lock_shared(?, 0) AND pg_try_advisory_lock(?, 2)"
@@ -247,7 +247,7 @@ def _holder(connection: PostgresConnection, *keys: int) -> str:
 
 
 def _translated(place: str, error: psycopg.Error) -> DowseError:
-    """What to say about an error of PostgreSQL."""
+    """Return what to say about an error of PostgreSQL."""
     state, said = error.sqlstate or "", " ".join(str(error).split())
     what = f"The database at {place}"
     if isinstance(error, errors.DeadlockDetected | errors.LockNotAvailable):

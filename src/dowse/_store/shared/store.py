@@ -34,11 +34,11 @@ class SearchIndexes(Protocol):
         ...
 
     def open(self, begin: Callable[[], Database]) -> Indexes:
-        """Begins a transaction, and opens the replicas at its generation."""
+        """Begin a transaction, and open the replicas at its generation."""
         ...
 
     def catch_up(self, database: Database, *, repair: bool) -> None:
-        """Brings them to the truth's generation."""
+        """Bring them to the truth's generation."""
         ...
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
@@ -46,23 +46,23 @@ class SearchIndexes(Protocol):
         ...
 
     def rebuild(self, database: Database) -> None:
-        """Builds them again."""
+        """Build them again."""
         ...
 
     def renew(self, database: Database, *, thorough: bool) -> None:
-        """Builds those again that changes have worn."""
+        """Build those again that changes have worn."""
         ...
 
     def findings(self, database: Database) -> list[Finding]:
-        """Says where they differ from the database."""
+        """Say where they differ from the database."""
         ...
 
     def discard(self, connection: SqlConnection) -> None:
-        """Removes them."""
+        """Remove them."""
         ...
 
     def close(self) -> None:
-        """Closes what is open."""
+        """Close what is open."""
         ...
 
 
@@ -70,7 +70,7 @@ class SharedDatabase(Database):
     """The database as replicas see it, which may be many generations behind."""
 
     def can_extend(self, manifest: ReplicaManifest | None) -> bool:
-        """Whether the journal reaches back to the generation of a replica."""
+        """Tell whether the journal reaches back to the generation of a replica."""
         if manifest is None or manifest.index != self.identity:
             return False
         known = self.connection.execute(
@@ -95,22 +95,22 @@ class PostgresStore:
 
     @property
     def place(self) -> str:
-        """Where the index is kept, for people."""
+        """Return where the index is kept, for people."""
         return f"{self._server.address.place}, schema {self._server.address.schema}"
 
     def roots(self) -> list[str]:
-        """The folders that the index was made of, as far as it knows."""
+        """Return the folders that the index was made of, as far as it knows."""
         with self._server.borrow() as connection:
             return SqlDocumentTable(Statements(connection, self._server.errors)).roots()
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Keeps writers away; raises `Locked` while one works."""
+        """Keep writers away; raise `Locked` while one works."""
         with self._server.writing(0.0, ""):
             yield
 
     def bytes(self) -> int:
-        """How many bytes it takes there."""
+        """Return how many bytes it takes there."""
         with self._server.borrow() as connection:
             row = connection.execute(
                 "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
@@ -121,7 +121,7 @@ class PostgresStore:
 
     @contextmanager
     def read(self) -> Iterator[IndexReader]:
-        """Opens the newest generation."""
+        """Open the newest generation."""
         with self._server.borrow() as connection:
 
             def begin() -> Database:
@@ -134,14 +134,14 @@ class PostgresStore:
 
     @contextmanager
     def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:
-        """Becomes the writer; raises `Locked` when another still is after `wait` seconds."""
+        """Become the writer; raise `Locked` when another still is after `wait` seconds."""
         with self._server.writing(wait, part) as connection:
             self._server.note(False)
             yield _Writing(connection, self._server, self._analyzer, self._indexes, part)
 
     @contextmanager
     def replace(self, wait: float = 0.0) -> Iterator[SqlWriter]:
-        """Becomes the writer of an index that is written from nothing, in place of this one.
+        """Become the writer of an index that is written from nothing, in place of this one.
 
         It is written into a schema of its own. Both change their names in one
         transaction, so that every reader has all of the one or all of the other.
@@ -173,7 +173,7 @@ class PostgresStore:
         self.close()
 
     def check(self) -> list[Finding]:
-        """Looks at every part; an empty list means that the index is whole."""
+        """Look at every part; an empty list means that the index is whole."""
         with self._server.borrow() as connection:
             found = list(checks.check_tables(connection, self._server.errors))
             if not found:
@@ -182,18 +182,18 @@ class PostgresStore:
             return found
 
     def repair(self, wait: float = 0.0) -> None:
-        """Rebuilds the replicas from the database."""
+        """Rebuild the replicas from the database."""
         with self._server.writing(wait, "") as connection:
             self._indexes.rebuild(SharedDatabase(connection))
 
     def discard(self, wait: float = 0.0) -> None:
-        """Removes the index, known vectors included."""
+        """Remove the index, known vectors included."""
         with self._server.writing(wait, "") as connection:
             self._indexes.discard(connection)
         self._server.drop()
 
     def close(self) -> None:
-        """Closes everything that is open; a later call opens it again."""
+        """Close everything that is open; a later call opens it again."""
         self._indexes.close()
         self._server.close()
 
@@ -217,7 +217,7 @@ class _Writing(SqlWriter):
             indexes.catch_up(self._seen(), repair=True)
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Says which documents an index that is still empty will get."""
+        """Say which documents an index that is still empty will get."""
         self._indexes.expect(documents)
 
     def _seen(self, fresh: Fresh | None = None) -> Database:
