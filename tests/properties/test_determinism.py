@@ -63,7 +63,9 @@ def test_a_hundred_times_in_several_threads(engine: Engine) -> None:
 def test_in_several_processes(engine: Engine, folder: Path) -> None:
     once = ask_all(engine)
     command = [sys.executable, __file__, str(folder)]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}  # the shared makers
+    tests = Path(__file__).parents[1]
+    paths = os.pathsep.join([str(tests), str(tests.parent)])  # the shared makers, and training
+    environment = os.environ | {"PYTHONPATH": paths}
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         for _ in range(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from dowse._interfaces.http.routes import ROUTES
 from dowse._interfaces.http.security import Access, Limits
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
+from dowse._project.workspace import Workspace
 from dowse._util.cancellation import GivenUp, raise_if_cancelled
 from tiny_model import make_model
 
@@ -292,12 +294,20 @@ def test_the_names_of_presets_are_those_there_are() -> None:
     assert rows["preset"].choices == tuple(PRESETS)
 
 
-def test_what_the_guide_asks_is_answered(client: TestClient) -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "http.md").read_text("utf-8")
+def test_what_the_guide_asks_of_the_sample_vault_is_answered(
+    dowse: Dowse, workspace: Workspace, tmp_path: Path
+) -> None:
+    root = Path(__file__).parents[3]
+    vault = shutil.copytree(root / "examples" / "vault", tmp_path / "vault")
+    assert dowse("index", vault).code == 0
+    guide = (root / "docs" / "http.md").read_text("utf-8")
     asked = re.findall(r'^curl "http://127\.0\.0\.1:7333(/[^"]+)"', guide, re.MULTILINE)
     assert len(asked) >= 5
-    for address in asked:
-        assert client.get(address).status_code == 200, address
+    pool = EnginePool(workspace, vault)
+    with TestClient(application(pool, Access(), watch=False), base_url=HERE) as client:
+        for address in asked:
+            assert client.get(address).status_code == 200, address
+    pool.close()
     for route in ROUTES:
         assert f"`{route.method} {route.path}`" in guide
 
