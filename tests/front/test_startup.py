@@ -111,3 +111,8 @@ door.main()
     )
     assert done.stdout.split("\n") == ["the thread has ended", "cleaned up", ""]
     assert (done.returncode, done.stderr) == (3, "")
+
+
+def test_a_server_has_loaded_numpy_before_its_threads_begin() -> None:
+    program = "import sys, dowse._project.pool; sys.exit('numpy' not in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

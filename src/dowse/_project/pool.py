@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+import numpy  # noqa: F401, ICN001  before threads begin: two that load it at once fail
 from msgspec import Struct, field
 
 from dowse._model import Announce, Event, IndexReport, silent
