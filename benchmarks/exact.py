@@ -26,7 +26,7 @@ from dowse._project.evaluation.collections import read_collection
 from dowse._project.evaluation.measures import compare
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._text.fold import fold_name
+from dowse._text.matching import fold_name
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"
 

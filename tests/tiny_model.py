@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from training.onnx_model import write_cross_encoder, write_encoder
 
-from dowse._embed.recipes import Precision
+from dowse._embed.models import Precision
 
 Family = Literal["bert", "roberta", "distilbert"]
 

@@ -16,9 +16,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from dowse._embed.cache import ModelCache
+from dowse._embed.models import MINILM, ModelCache
 from dowse._embed.open import pull
-from dowse._embed.recipes import MINILM
 from dowse._util.locations import locations
 from training.onnx_model import write_encoder
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import set_external_data
 
-from dowse._embed.recipes import Pooling, read_json
+from dowse._embed.models import Pooling, read_json
 from dowse.errors import EmbedError
 
 # ── config.json ────────────────────────────────────────────────────────────────

@@ -19,7 +19,7 @@ A message says what happened; `hint` says what to do next, as a command where th
 
 from __future__ import annotations
 
-from dowse._util.masking import hide_secrets
+from dowse._util.messages import hide_secrets
 
 
 class DowseError(Exception):

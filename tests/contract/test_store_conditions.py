@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from documents import STAMP, PlainAnalyzer, batch, make_document
 from dowse._model import Batch, Condition
 from dowse._model.ports import Store
-from dowse._text.values import Sign
+from dowse._text.matching import Sign
 from store_steps import SHELF, MakeStore, apply, documents_of, fill, where
 
 

@@ -17,7 +17,7 @@ from dowse._interfaces.cli.draw.text import (
     safe,
     table,
 )
-from dowse._text.amounts import counted, size
+from dowse._util.messages import counted, size
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from dowse._model import CodeBlock, Condition, IndexedDocument
-from dowse._text.fold import fold
-from dowse._text.values import matcher
+from dowse._text.matching import fold, matcher
 
 Body = Sequence[tuple[str, int]]
 """The terms of a chunk with their positions."""

@@ -25,8 +25,8 @@ from dowse._model import (
     Vector,
     short_id,
 )
-from dowse._text.fold import fold_name, fold_word
 from dowse._text.links import choose, names_of, names_of_target
+from dowse._text.matching import fold_name, fold_word
 from memory_store.generation import Generation
 
 _KINDS = get_args(NameKind)

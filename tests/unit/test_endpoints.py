@@ -13,8 +13,14 @@ from itertools import takewhile
 import httpx2
 import pytest
 
-from dowse._util.endpoints import Endpoint, EndpointClient, requested_pause
-from dowse._util.http import ExchangeLimits, Undecodable, Web
+from dowse._util.endpoints import (
+    Endpoint,
+    EndpointClient,
+    ExchangeLimits,
+    Undecodable,
+    Web,
+    requested_pause,
+)
 from dowse.errors import EndpointFailed
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

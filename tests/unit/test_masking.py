@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._util.masking import hide_in_value, hide_secrets
+from dowse._util.messages import hide_in_value, hide_secrets
 from dowse.errors import DowseError
 
 SHOWN = {

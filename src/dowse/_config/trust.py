@@ -31,7 +31,7 @@ from dowse._config.schema import (
 )
 from dowse._util.bounds import ALWAYS, FOR_FILES, consent
 from dowse._util.files import UNREADABLE, read_small, shown, update_file
-from dowse._util.masking import hide_secrets
+from dowse._util.messages import hide_secrets
 from dowse.errors import BadSettings
 
 

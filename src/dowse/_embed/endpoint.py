@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dowse._embed.options import EmbedOptions
-from dowse._embed.parallel import run_parallel
 from dowse._model import EmbeddedBatch, Matrix, Model, Vector
 from dowse._util.arrays import np
 from dowse._util.endpoints import Endpoint, EndpointClient, Wait
 from dowse._util.files import UNREADABLE, read_small, update_file
-from dowse._util.masking import encodable, hide_secrets
+from dowse._util.messages import encodable, hide_secrets
+from dowse._util.process import run_parallel
 from dowse.errors import EndpointFailed, Locked
 
 if TYPE_CHECKING:
-    from dowse._util.http import HttpReply
+    from dowse._util.endpoints import HttpReply
 
 _PER_TEXT = 1_600_000  # bytes: the longest vectors that the settings allow, as JSON
 _BESIDE = 1 << 20  # bytes around the vectors

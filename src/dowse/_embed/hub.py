@@ -14,11 +14,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dowse._embed.cache import ModelCache, weights_missing
-from dowse._embed.recipes import files_in, hub_name, missing_files, wanted_files
+from dowse._embed.models import (
+    ModelCache,
+    files_in,
+    hub_name,
+    missing_files,
+    wanted_files,
+    weights_missing,
+)
 from dowse._model import Announce, Event
-from dowse._text.amounts import size
 from dowse._util.files import folder_size
+from dowse._util.messages import size
 from dowse.errors import NotFound, WeightsMissing
 
 MOST_OF_A_FILE = 10_000_000_000

@@ -7,11 +7,18 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dowse._embed.cache import ModelCache
-from dowse._embed.models import SHIPPED, CachedModel, FolderModel, LocalModel, ShippedModel
+from dowse._embed.models import (
+    KNOWN_MODELS,
+    SHIPPED,
+    CachedModel,
+    FolderModel,
+    LocalModel,
+    ModelCache,
+    ShippedModel,
+    full_name,
+)
 from dowse._embed.onnx import OnnxEmbedder
 from dowse._embed.options import EmbedOptions
-from dowse._embed.recipes import KNOWN_MODELS, full_name
 from dowse._model import Announce, silent
 from dowse._model.ports import Embedder, Reranker
 from dowse._util.files import folder_size
@@ -83,12 +90,12 @@ def open_reranker(
 ) -> Reranker:
     """A cross-encoder by its name or folder; without one, the embedder's own token vectors."""
     if model:
-        from dowse._embed.reranker import CrossEncoder  # noqa: PLC0415  as above
+        from dowse._embed.onnx import CrossEncoder  # noqa: PLC0415  as above
 
         opened = open_model(model, cache_dir, announce, fetch=fetch)
         return CrossEncoder(opened, threads=options.threads or cores())
     if isinstance(embedder, OnnxEmbedder):
-        from dowse._embed.reranker import LateInteraction  # noqa: PLC0415  as above
+        from dowse._embed.onnx import LateInteraction  # noqa: PLC0415  as above
 
         return LateInteraction(embedder)
     raise UsageError(

@@ -31,7 +31,7 @@ from dowse._model import (
 )
 from dowse._model.ports import Analyzer, Embedder, IndexWriter
 from dowse._text.links import find_communities
-from dowse._util.clock import Clock
+from dowse._util.cancellation import Clock
 
 _MANY = 20  # changed files: to embed fewer takes about a second
 _FILES = 64  # of the first batch at most

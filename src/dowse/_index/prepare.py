@@ -25,7 +25,7 @@ from dowse._model import (
     SourceText,
     Vector,
 )
-from dowse._util.clock import Clock, Deadline, TookTooLong
+from dowse._util.cancellation import Clock, Deadline, TookTooLong
 
 # A file changed so shortly before it was read may change again unseen: within a tick of the clock
 # that stamps it. Some file systems count only seconds, or pairs of them.

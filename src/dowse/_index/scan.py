@@ -14,7 +14,7 @@ from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.source.walk import walk
 from dowse._model import FileState, LeftOut, Shard, SourceFile
-from dowse._util.clock import TookTooLong
+from dowse._util.cancellation import TookTooLong
 
 
 class Changes(Struct):

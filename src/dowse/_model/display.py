@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dowse._text.amounts import counted
+from dowse._util.messages import counted
 
 if TYPE_CHECKING:
     from dowse._model.search import Hit, Response

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from dowse._text.fold import fold_name
+from dowse._text.matching import fold_name
 
 LinkKind = Literal["wikilink", "embed", "relative", "related"]
 """How an edge between two documents was written."""

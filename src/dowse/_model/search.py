@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from dowse._model.display import hit_line, page_of, place_of, response_html, response_lines
 from dowse._model.index import Scores
-from dowse._text.values import Sign
+from dowse._text.matching import Sign
 
 if TYPE_CHECKING:
     import numpy as np

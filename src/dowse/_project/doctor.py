@@ -25,9 +25,8 @@ from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._text.amounts import counted, size
 from dowse._util.locations import Locations, open_to_others, secure, short_path
-from dowse._util.masking import hide_secrets
+from dowse._util.messages import counted, hide_secrets, size
 from dowse.errors import DowseError
 
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dowse._text.file_names import INDEX_PAGES, without_ending
-from dowse._text.markup import plain
-from dowse._text.pieces import pieces
+from dowse._text.markdown import pieces, plain
 from dowse._util.files import UNREADABLE, read_small
 
 LONGEST = 500

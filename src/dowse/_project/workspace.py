@@ -29,8 +29,8 @@ from dowse._project.engine import Engine
 from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
 from dowse._project.wiring import INDEXES, Given, Parts, assemble
-from dowse._text.amounts import counted
 from dowse._util.locations import Locations, locations, secure
+from dowse._util.messages import counted
 from dowse.errors import NotFound, Refused, UsageError
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dowse._model import DocumentEntry
 from dowse._model.ports import IndexReader
-from dowse._text.fold import fold
+from dowse._text.matching import fold
 
 Sort = Literal["path", "modified", "links"]
 """The order of documents: by path, newest first, or most linked first."""

@@ -15,8 +15,8 @@ from dowse._index.markdown.document import parse
 from dowse._index.source.roots import Root
 from dowse._model import DocumentEntry, Heading, Link, Passage, StoredDocument
 from dowse._model.ports import IndexReader
-from dowse._text.fold import fold, fold_name
 from dowse._text.links import WIKILINK, choose, names_of, names_of_target, read_wikilink
+from dowse._text.matching import fold, fold_name
 from dowse.errors import DowseError, NotFound, UsageError
 
 # ── The lines of a document that an anchor means: a heading with what is below it, or a block ───

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
-from dowse._text.late_pattern import late_pattern
+from dowse._text.scripts import late_pattern
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _YEAR = r"(?P<year>\d{4})"

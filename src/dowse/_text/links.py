@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from dowse._model import Edge, Link
 from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
-from dowse._text.fold import fold
-from dowse._text.late_pattern import late_pattern
+from dowse._text.matching import fold
+from dowse._text.scripts import late_pattern
 
 # ── Wikilinks: `[[Target#Heading|label]]` and its relatives ─────────────────────
 # The order is Obsidian's: target first. Dendron writes the label first, which looks like a plain

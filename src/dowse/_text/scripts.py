@@ -1,12 +1,36 @@
-"""What counts as Chinese, Japanese or Korean, and the widths in which it is written."""
+"""What counts as Chinese, Japanese or Korean, in which widths it is written, and its words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
+from threading import Lock
+from typing import Any, Literal, Protocol, cast
 
-from dowse._text.late_pattern import late_pattern
+from msgspec import Struct
+
+from dowse import DISTRIBUTION
+from dowse.errors import BadSettings
+
+
+def late_pattern(expression: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern with the methods of a compiled one, for constants known to be valid."""
+    return cast("re.Pattern[str]", _LatePattern(expression, flags))
+
+
+class _LatePattern:
+    """Compiles when it is asked for a method, and keeps each that was asked for."""
+
+    def __init__(self, expression: str, flags: int) -> None:
+        self._written = (expression, flags)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(*self._written), name)  # `re` keeps what it has compiled
+        setattr(self, name, value)
+        return value
+
 
 HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese characters, in whichever language they are used; ranges for a class of a pattern."""
@@ -84,3 +108,205 @@ def pairs(run: str) -> Iterator[str]:
             yield character
         if place < last:
             yield run[place : place + 2]
+
+
+# ── The words of a run, as the settings want them ──────────────────────────────
+
+Language = Literal["japanese", "korean", "chinese"]
+"""A language that has a tokenizer."""
+
+_HAN: dict[str, Language] = {
+    "auto": "chinese",
+    "chinese": "chinese",
+    "japanese": "japanese",
+    "korean": "korean",
+}
+
+
+class CjkTerms:
+    """Cuts runs by the tokenizers that are wanted and installed, and into pairs otherwise."""
+
+    def __init__(self, tokenizer: str, stopwords: bool) -> None:
+        # Two tokenizers draw the borders of words differently. Where the text decides which one
+        # reads Chinese characters, a few of them in a query may be read otherwise than those of
+        # the documents; each character by itself is what all readings have in common.
+        self._wish = Wish(characters=tokenizer == "auto", common=not stopwords)
+        self._by_text = tokenizer == "auto"
+        self._han = _HAN.get(tokenizer, "chinese")
+        self._used = _used(tokenizer)
+
+    @property
+    def versions(self) -> str:
+        """The packages that terms depend on, with their versions."""
+        return ", ".join(versions_of(language) for language in self._used)
+
+    def is_japanese(self, text: str) -> bool:
+        """Return whether others in a text tell to read its Chinese characters as Japanese."""
+        return self._by_text and not text.isascii() and KANA_CHARACTER.search(text) is not None
+
+    def terms(self, run: str, japanese: bool) -> Iterator[str]:
+        """Yield the terms of a run, in a text that is Japanese or not known to be."""
+        if not self._used:
+            yield from pairs(run)
+            return
+        for index, piece in enumerate(HANGUL_RUN.split(run)):
+            language: Language = "korean"
+            if index % 2 == 0:
+                language = "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
+            if language in self._used:
+                yield from cut(language, piece, self._wish)
+            else:
+                yield from pairs(piece)
+
+
+def _used(tokenizer: str) -> list[Language]:
+    """Return the languages that are cut by a tokenizer: the one that is set must be installed."""
+    if tokenizer == "default":
+        return []
+    han = _HAN[tokenizer]
+    if tokenizer == han and not versions_of(han):
+        raise BadSettings(
+            f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
+            f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
+        )
+    wanted: set[Language] = {"japanese", "korean", han}
+    return sorted(language for language in wanted if versions_of(language))
+
+
+# ── Tokenizers, which are installed as an extra ──────────────────────────────
+# Every tokenizer is loaded when the first text in its language turns up, once per process, and is
+# used by one thread at a time. What it makes of a run is a list of words in the order of the text.
+
+_PACKAGES: dict[Language, tuple[str, ...]] = {
+    "japanese": ("sudachipy", "sudachidict-small"),
+    "korean": ("kiwipiepy", "kiwipiepy-model"),
+    "chinese": ("rjieba",),
+}
+_LONGEST = 1000  # characters at once; the tokenizers refuse or crawl through runs without end
+_loading = Lock()
+
+_JAPANESE = "為る 居る 有る 成る 出来る 下さる こと もの よう ため 御"
+_KOREAN = "하다 있다 없다 되다 이렇다 그렇다 같다 것 수 등 때"
+
+JAPANESE_COMMON = frozenset(_JAPANESE.split())
+"""The same for Japanese, in the normal form of its tokenizer, which has left out the grammar."""
+
+KOREAN_COMMON = frozenset(_KOREAN.split())
+"""The same for Korean, in the form of the dictionary; its grammar is left out as well."""
+
+# Particles, endings and signs say how words are joined, not what a text is about.
+_JAPANESE_GRAMMAR = frozenset(["助詞", "助動詞", "補助記号", "空白", "連体詞", "接続詞", "代名詞"])
+_KOREAN_WORDS = frozenset(["NNG", "NNP", "NNB", "NR", "VV", "VA", "MAG", "XR", "SH"])
+_PAIR = re.compile("(?=(..))")
+
+
+class Wish(Struct, frozen=True):
+    """What is wanted of a run in addition to its words."""
+
+    characters: bool  # its Chinese characters one by one, too
+    common: bool  # words too common to tell texts apart, too
+
+
+@cache
+def versions_of(language: Language) -> str:
+    """Return the packages that cut this language, with versions; "" when one is missing."""
+    from importlib import metadata  # noqa: PLC0415  (30 ms that only these languages need)
+
+    try:
+        found = [f"{package} {metadata.version(package)}" for package in _PACKAGES[language]]
+    except metadata.PackageNotFoundError:
+        return ""
+    return ", ".join(found)
+
+
+def cut(language: Language, run: str, wish: Wish) -> Iterator[str]:
+    """Yield the words of a run in the order of the text, without grammar."""
+    tokenizer = _tokenizer(language)
+    for start in range(0, len(run), _LONGEST):
+        yield from tokenizer.words(run[start : start + _LONGEST], wish)
+
+
+class _Tokenizer(Protocol):
+    def words(self, run: str, wish: Wish) -> Iterator[str]: ...
+
+
+def _tokenizer(language: Language) -> _Tokenizer:
+    try:
+        with _loading:  # two threads that come at once must not load two dictionaries
+            return _load(language)
+    except Exception as error:  # each library has its own ways to fail
+        raise BadSettings(
+            f"The tokenizer for {language} is installed but cannot be loaded: {error}",
+            f"Reinstall it with: pip install --force-reinstall {' '.join(_PACKAGES[language])},"
+            " or do without it: keyword.tokenizer = default",
+        ) from error
+
+
+@cache
+def _load(language: Language) -> _Tokenizer:
+    if language == "japanese":
+        return _Japanese()
+    return _Korean() if language == "korean" else _Chinese()
+
+
+class _Chinese:
+    """jieba's dictionary: long words before the shorter ones inside them."""
+
+    def __init__(self) -> None:
+        import rjieba  # noqa: PLC0415  (0.1 s and 33 MB that only Chinese text needs)
+
+        self._tokenizer = rjieba.Jieba()
+
+    def words(self, run: str, wish: Wish) -> Iterator[str]:
+        found = self._tokenizer.tokenize(run, "search")
+        spans = {(start, -end) for _, start, end in found}
+        if wish.characters:
+            spans |= {(place, -place - 1) for place in range(len(run))}
+        return (run[start:-end] for start, end in sorted(spans))
+
+
+class _Japanese:
+    """Sudachi's short units in their normal form, so that サーバ and サーバー are one word."""
+
+    def __init__(self) -> None:
+        import sudachipy  # noqa: PLC0415  (45 MB that only Japanese text needs)
+
+        dictionary = sudachipy.Dictionary(dict="small")
+        self._tokenizer = dictionary.tokenizer(sudachipy.SplitMode.A)
+        self._turn = Lock()
+
+    def words(self, run: str, wish: Wish) -> Iterator[str]:
+        with self._turn:
+            found = [
+                (morpheme.normalized_form().casefold(), morpheme.surface())
+                for morpheme in self._tokenizer.tokenize(run)
+                if morpheme.part_of_speech()[0] not in _JAPANESE_GRAMMAR
+            ]
+        for word, written in found:
+            if wish.common or word not in JAPANESE_COMMON:
+                yield word
+                if wish.characters and written != word[:1]:
+                    yield from HAN_CHARACTER.findall(written)
+
+
+class _Korean:
+    """Kiwi's morphemes: nouns as they are, verbs in the form of the dictionary."""
+
+    def __init__(self) -> None:
+        import kiwipiepy  # noqa: PLC0415  (0.7 s and 250 MB that only Korean text needs)
+
+        # The names and phrases that it can load in addition take as much again, and 3 s.
+        self._tokenizer = kiwipiepy.Kiwi(
+            num_workers=1, load_default_dict=False, load_typo_dict=False, load_multi_dict=False
+        )
+        self._turn = Lock()
+
+    def words(self, run: str, wish: Wish) -> Iterator[str]:
+        with self._turn:
+            found = [(token.lemma, token.tag) for token in self._tokenizer.tokenize(run)]
+        for word, tag in found:
+            if tag.split("-")[0] in _KOREAN_WORDS and (wish.common or word not in KOREAN_COMMON):
+                yield word
+                if len(word) > 2:
+                    # A compound that no dictionary knows is found by what it is made of.
+                    yield from _PAIR.findall(word)

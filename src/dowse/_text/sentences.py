@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from dowse._text.late_pattern import late_pattern
+from dowse._text.scripts import late_pattern
 
 _STOPS = ".!?…।؟۔"  # a space follows
 _WIDE_STOPS = "。！？｡"  # nothing needs to follow

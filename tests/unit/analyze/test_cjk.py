@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from documents import make_document
 from dowse._model import Batch, Fields
-from dowse._text import cjk
+from dowse._text import scripts
 from dowse._text.analyzer import TextAnalyzer
-from dowse._text.cjk import versions_of
 from dowse._text.options import KeywordOptions
+from dowse._text.scripts import versions_of
 from dowse.errors import BadSettings
 from memory_store import MemoryStore
 
@@ -277,7 +277,7 @@ def test_text_in_other_scripts_loads_no_tokenizer() -> None:
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse._text.cjk.versions_of", lambda _language: "")
+    monkeypatch.setattr("dowse._text.scripts.versions_of", lambda _language: "")
 
 
 @pytest.mark.usefixtures("nothing_installed")
@@ -298,7 +298,7 @@ def test_without_tokenizers_auto_is_pairs_and_says_so() -> None:
 @with_extra
 def test_a_broken_tokenizer_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rjieba", None)
-    cjk._load.cache_clear()
+    scripts._load.cache_clear()
     with pytest.raises(BadSettings, match=r"chinese .*--force-reinstall"):
         terms_of("集群", "chinese")
     monkeypatch.undo()

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._text.analyzer import TextAnalyzer
+from dowse._text.analyzer import TextAnalyzer, split_identifier
 from dowse._text.options import KeywordOptions
-from dowse._text.words import split_identifier
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 

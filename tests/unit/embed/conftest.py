@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.recipes import KNOWN_MODELS, ModelRecipe
+from dowse._embed.models import KNOWN_MODELS, ModelRecipe
 from tiny_model import HIDDEN, make_model
 
 

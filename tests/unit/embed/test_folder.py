@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dowse._embed.recipes import (
+from dowse._embed.models import (
     KNOWN_MODELS,
     ModelRecipe,
     files_in,

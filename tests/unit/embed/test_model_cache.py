@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.cache import ModelCache, check_name
+from dowse._embed.models import ModelCache, check_name
 from dowse._model import Event, silent
 from dowse.errors import BadSettings, WeightsMissing
 from tiny_model import make_model
@@ -123,7 +123,7 @@ def test_an_incomplete_model_is_refused(models: ModelCache, model: Path) -> None
 _HALF_A_FETCH = """
 import sys, time
 from pathlib import Path
-from dowse._embed.cache import ModelCache
+from dowse._embed.models import ModelCache
 from dowse._model import silent
 
 def fill(to):
@@ -151,7 +151,7 @@ def test_a_killed_fetch_leaves_no_model_and_no_lock(
 _WHOLE_FETCH = """
 import shutil, sys
 from pathlib import Path
-from dowse._embed.cache import ModelCache
+from dowse._embed.models import ModelCache
 from dowse._model import silent
 
 def fill(to):

@@ -18,12 +18,10 @@ import pytest
 from msgspec.structs import replace
 
 from command_line import with_ctrl_c
-from dowse._embed.models import FolderModel
-from dowse._embed.onnx import OnnxEmbedder
+from dowse._embed.models import KNOWN_MODELS, FolderModel
+from dowse._embed.onnx import CrossEncoder, OnnxEmbedder
 from dowse._embed.open import open_embedder, open_model, pull, remove
 from dowse._embed.options import EmbedOptions
-from dowse._embed.recipes import KNOWN_MODELS
-from dowse._embed.reranker import CrossEncoder
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
 from tiny_model import HIDDEN, make_model
 

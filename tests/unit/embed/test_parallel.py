@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dowse._embed.parallel import run_parallel
+from dowse._util.process import run_parallel
 
 
 def test_every_job_is_done_once_and_few_are_taken_ahead() -> None:

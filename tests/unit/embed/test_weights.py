@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.cache import ModelCache
+from dowse._embed.models import ModelCache
 from dowse._embed.open import pull
 from dowse.errors import NotFound, WeightsMissing
 

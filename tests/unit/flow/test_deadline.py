@@ -13,7 +13,7 @@ from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
 from dowse._index.source.options import ReadOptions
-from dowse._util.clock import Deadline, TookTooLong
+from dowse._util.cancellation import Deadline, TookTooLong
 from dowse.errors import BadSettings
 from vaults import open_engine
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse._embed.onnx import CrossEncoder
 from dowse._embed.open import open_model
 from dowse._embed.options import EmbedOptions
-from dowse._embed.reranker import CrossEncoder
 from dowse._model import Hit, header_line, silent
 from dowse._project.wiring import rerankers
 from dowse._search.request import SearchRequest

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._text.comments import without_obsidian_comments
+from dowse._text.markdown import without_obsidian_comments
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._text.fold import fold_name
+from dowse._text.matching import fold_name
 
 
 @pytest.mark.parametrize(

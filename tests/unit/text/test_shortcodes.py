@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._text.markup import plain
+from dowse._text.markdown import plain
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._text.values import Sign, matcher
+from dowse._text.matching import Sign, matcher
 
 
 @pytest.mark.parametrize(

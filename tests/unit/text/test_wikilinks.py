@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dowse._index.markdown.inline import plain_text
-from dowse._text.markup import plain
+from dowse._text.markdown import plain
 
 
 @pytest.mark.parametrize(

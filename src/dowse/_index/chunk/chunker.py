@@ -24,8 +24,8 @@ from dowse._index.chunk.cut_points import (
 )
 from dowse._index.chunk.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
-from dowse._text.lines import LineNumbers
-from dowse._util.clock import Deadline
+from dowse._text.markdown import LineNumbers
+from dowse._util.cancellation import Deadline
 
 _BELOW_ALL_HEADINGS = 7
 

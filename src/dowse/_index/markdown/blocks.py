@@ -13,10 +13,9 @@ from tree_sitter import Language, Node, Parser, TreeCursor
 
 from dowse._index.markdown.skeleton import NESTED_TOO_DEEP, block_skeleton
 from dowse._model import Block, BlockKind, CodeBlock
-from dowse._text.lines import LineNumbers
-from dowse._text.pieces import FENCE, closing_fence
+from dowse._text.markdown import FENCE, LineNumbers, closing_fence
 from dowse._util import limits
-from dowse._util.clock import Deadline
+from dowse._util.cancellation import Deadline
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
 

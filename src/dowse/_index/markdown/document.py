@@ -14,11 +14,10 @@ from dowse._index.markdown.inline import Definitions, plain_text
 from dowse._index.markdown.references import References, read_definitions, read_references
 from dowse._index.markdown.skeleton import MOST_NESTED
 from dowse._model import Document, Fields, Heading, LeftOut
-from dowse._text.comments import without_obsidian_comments
 from dowse._text.file_names import INDEX_PAGES, is_plain
-from dowse._text.lines import LineNumbers
+from dowse._text.markdown import LineNumbers, without_obsidian_comments
 from dowse._util import limits
-from dowse._util.clock import Deadline
+from dowse._util.cancellation import Deadline
 
 
 def parse(

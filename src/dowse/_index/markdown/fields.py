@@ -10,7 +10,6 @@ from itertools import islice
 from dowse._index.markdown.frontmatter import Frontmatter, Problem
 from dowse._model import Fields, Link
 from dowse._text.dates import read_date
-from dowse._text.fold import fold
 from dowse._text.links import (
     WIKILINK,
     Wikilink,
@@ -19,6 +18,7 @@ from dowse._text.links import (
     read_destination,
     read_wikilink,
 )
+from dowse._text.matching import fold
 from dowse._util import limits
 
 _NOTHING = {"", "-", "~", "null"}

@@ -12,11 +12,11 @@ from dowse._index.markdown.blocks import Outline, Stretch
 from dowse._index.markdown.fields import clean_tag, is_usable
 from dowse._index.markdown.inline import Definitions, Inline, fold_label, plain_text, read_inline
 from dowse._model import Link
-from dowse._text.fold import fold
-from dowse._text.lines import LineNumbers
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
+from dowse._text.markdown import LineNumbers
+from dowse._text.matching import fold
 from dowse._util import limits
-from dowse._util.clock import Deadline
+from dowse._util.cancellation import Deadline
 
 _QUOTE_MARKS = re.compile(r"(?<=\n)[ \t>]+")
 _COMMENT_MARK = re.compile("%%")

@@ -16,7 +16,7 @@ from dowse._index.source.secrets import redact
 from dowse._model import SourceFile, SourceText
 from dowse._text.file_names import CANVAS, TEXT, kind_of
 from dowse._util.arrays import np
-from dowse._util.clock import Deadline
+from dowse._util.cancellation import Deadline
 
 _LONGEST_NAME = 60  # characters of a card that stand for it where an arrow is described
 

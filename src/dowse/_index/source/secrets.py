@@ -16,7 +16,7 @@ from functools import cache
 from msgspec import Struct
 
 from dowse._index.source.files import Unreadable
-from dowse._text.late_pattern import late_pattern
+from dowse._text.scripts import late_pattern
 from dowse.errors import BadSettings
 
 KNOWN = "known"

@@ -218,7 +218,7 @@ def _show_traceback(error: BaseException, call: Call) -> None:
     import traceback  # noqa: PLC0415  most calls do not fail
 
     from dowse._interfaces.cli.draw.text import safe  # noqa: PLC0415  as above
-    from dowse._util.masking import hide_secrets  # noqa: PLC0415  as above
+    from dowse._util.messages import hide_secrets  # noqa: PLC0415  as above
 
     call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
 

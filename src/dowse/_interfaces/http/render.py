@@ -25,8 +25,7 @@ from markdown_it.token import Token
 from dowse._index.markdown.frontmatter import read_frontmatter
 from dowse._model import Edge
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
-from dowse._text.markup import BLOCK_ID, SHORTCODE, shortcode_text
-from dowse._text.pieces import CALLOUT, callout_name
+from dowse._text.markdown import BLOCK_ID, CALLOUT, SHORTCODE, callout_name, shortcode_text
 from dowse._util.cancellation import raise_if_cancelled
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})

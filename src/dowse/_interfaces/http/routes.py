@@ -53,7 +53,7 @@ from dowse._project.registry import Project
 from dowse._search.listing import FILTERS, SORTS, Filter
 from dowse._search.present.budget import within_texts
 from dowse._search.request import SearchRequest
-from dowse._text.fold import fold
+from dowse._text.matching import fold
 from dowse.errors import DowseError, NotFound
 
 ROOT = "/api/v1"

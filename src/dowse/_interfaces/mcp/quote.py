@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dowse._text.comments import comments
+from dowse._text.markdown import comments
 from dowse.errors import UsageError
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ import msgspec
 from msgspec import Struct, field
 
 from dowse import __version__
+from dowse._embed.models import full_name
 from dowse._embed.open import known_models
 from dowse._embed.options import EmbedOptions
-from dowse._embed.recipes import full_name
 from dowse._model import (
     Announce,
     Event,

@@ -33,7 +33,7 @@ from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
 from dowse._project.wiring import INDEXES, open_store
 from dowse._project.workspace import Workspace
-from dowse._util.masking import hide_secrets
+from dowse._util.messages import hide_secrets
 from dowse.errors import Damaged, NotFound, UsageError
 
 # ── How far two stores find the same, by a sample of searches for what one of them holds ───

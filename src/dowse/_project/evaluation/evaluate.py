@@ -30,8 +30,8 @@ from dowse._project.evaluation.runs import as_trec, check_ids, check_run, read_t
 from dowse._project.outputs import check_output, write_output
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SearchSettings
-from dowse._text.amounts import counted
 from dowse._util.files import real_path
+from dowse._util.messages import counted
 from dowse.errors import NotFound, UsageError
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]

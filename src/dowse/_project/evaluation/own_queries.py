@@ -21,8 +21,8 @@ from dowse._model import Condition, Document, DocumentEntry, Edge
 from dowse._model.ports import IndexReader
 from dowse._project.evaluation.measures import Collection, JudgedQuery
 from dowse._search.request import Filters
+from dowse._text.analyzer import STOPWORDS
 from dowse._text.scripts import CJK_CHARACTER
-from dowse._text.words import STOPWORDS
 from dowse.errors import UsageError
 
 PER_KIND = 50

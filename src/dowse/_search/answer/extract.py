@@ -12,9 +12,16 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from dowse._model import Answer, Hit, Sentence, embedding_text
-from dowse._text.markup import reveal, strip_marks, without_images
+from dowse._text.markdown import (
+    Piece,
+    heading_path,
+    pieces,
+    reveal,
+    strip_marks,
+    under_headings,
+    without_images,
+)
 from dowse._text.matching import Wanted
-from dowse._text.pieces import Piece, heading_path, pieces, under_headings
 from dowse._text.sentences import is_finished, split_sentences
 from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
 from dowse.errors import BadSettings

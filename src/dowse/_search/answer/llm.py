@@ -12,10 +12,10 @@ from dowse._model import Answer, Hit, header_line
 from dowse._search.answer.extract import AnswerOptions
 from dowse._text.sentences import shorten
 from dowse._util.endpoints import Endpoint, EndpointClient, Wait
-from dowse._util.masking import encodable
+from dowse._util.messages import encodable
 
 if TYPE_CHECKING:
-    from dowse._util.http import HttpReply
+    from dowse._util.endpoints import HttpReply
 
 
 _MOST = 4 << 20  # bytes of an answer; a long one has some ten thousand

@@ -14,10 +14,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from dowse._model import Hit, Response
-from dowse._text.amounts import counted
-from dowse._text.late_pattern import late_pattern
-from dowse._text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS
+from dowse._text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS, late_pattern
 from dowse._text.sentences import shorten
+from dowse._util.messages import counted
 
 _T = TypeVar("_T")
 

@@ -12,7 +12,7 @@ from dowse._search.confidence.label import QueryWords, label
 from dowse._search.freshness import is_stale
 from dowse._search.present.snippet import excerpt
 from dowse._search.state import Candidate, SearchState
-from dowse._text.pieces import heading_path
+from dowse._text.markdown import heading_path
 
 
 def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:

@@ -13,11 +13,9 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from dowse._text.late_pattern import late_pattern
-from dowse._text.markup import plain
+from dowse._text.markdown import Piece, pieces, plain, under_headings
 from dowse._text.matching import TermsOf, Wanted
-from dowse._text.pieces import Piece, pieces, under_headings
-from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced
+from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced, late_pattern
 from dowse._text.sentences import sentence_ends
 
 _LENGTH = 200  # characters

@@ -23,7 +23,7 @@ from dowse._search.query.parser import (
     lex,
 )
 from dowse._text.dates import day_of, moment_of
-from dowse._text.values import Sign
+from dowse._text.matching import Sign
 from dowse.errors import UsageError
 
 MOST_TERMS = 512

@@ -16,7 +16,7 @@ from dowse._search.query.interpret import COMPLETIONS, MOST_TERMS, Known, distin
 from dowse._search.query.parser import lex
 from dowse._search.stages.strategies import MODES, STRATEGIES
 from dowse._search.state import SearchState
-from dowse._text.fold import fold_word
+from dowse._text.matching import fold_word
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds

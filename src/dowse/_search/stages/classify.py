@@ -10,7 +10,7 @@ from msgspec import Meta
 from dowse._search.query.parser import lex
 from dowse._search.stages.strategies import STRATEGIES
 from dowse._search.state import SearchState
-from dowse._text.late_pattern import late_pattern
+from dowse._text.scripts import late_pattern
 from dowse._util.bounds import Options
 
 QueryType = Literal["factual", "navigational", "exploratory"]

@@ -10,8 +10,7 @@ from msgspec import Meta
 from dowse._model import StoredChunk, header_line, titled_path
 from dowse._search.stages.boosts import put_named_first
 from dowse._search.state import SearchState
-from dowse._text.markup import plain
-from dowse._text.pieces import pieces
+from dowse._text.markdown import pieces, plain
 from dowse._util.bounds import ALWAYS, NAME, SHARE, Options
 from dowse.errors import EmbedError
 

@@ -16,8 +16,7 @@ from dowse._model import Condition, Document, Keys
 from dowse._model.ports import KeywordField
 from dowse._store.membership import members
 from dowse._store.sql.database import Statements
-from dowse._text.fold import fold
-from dowse._text.values import matcher
+from dowse._text.matching import fold, matcher
 from dowse._util.arrays import np
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from dowse._store.sql.database import (
     headings,
     is_sound,
 )
-from dowse._text.fold import fold_name, fold_word
+from dowse._text.matching import fold_name, fold_word
 
 # ── Rows and the records that they stand for ──────────────────────────────
 

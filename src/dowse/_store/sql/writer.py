@@ -51,8 +51,8 @@ from dowse._store.sql.reader import (
     SqlVocabulary,
 )
 from dowse._text.analyzer import terms_of
-from dowse._text.fold import fold, fold_name
 from dowse._text.links import LinkName, choose, names_of, names_of_target
+from dowse._text.matching import fold, fold_name
 
 _EMBEDDED = "embedded"
 """Under this name `meta` has the last generation in which every chunk had a vector."""

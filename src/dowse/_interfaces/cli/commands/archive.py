@@ -18,9 +18,9 @@ from dowse._project.archive.archive import ExportRecord, export_project
 from dowse._project.archive.import_ import Imported, import_project
 from dowse._project.archive.move import MoveRecord, move_project
 from dowse._project.workspace import Workspace
-from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
+from dowse._util.messages import counted, size
 
 _EXPORT_EXAMPLES = """\
 \b

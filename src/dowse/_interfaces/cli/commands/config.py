@@ -17,7 +17,7 @@ from dowse._interfaces.cli.options import setting_names, setting_values
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
 from dowse._util.locations import short_path
-from dowse._util.masking import hide_in_value
+from dowse._util.messages import hide_in_value
 from dowse.errors import DowseError, UsageError
 
 _EXAMPLES = """\

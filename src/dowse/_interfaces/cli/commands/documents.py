@@ -22,10 +22,10 @@ from dowse._interfaces.cli.options import document_ids
 from dowse._interfaces.records import GraphRecord, PassageRecord, PassagesRecord, RelatedRecord
 from dowse._interfaces.served import ask
 from dowse._project.outputs import check_output, write_output
-from dowse._text.amounts import counted
 from dowse._text.file_names import CONVERTED, kind_of
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
+from dowse._util.messages import counted
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:

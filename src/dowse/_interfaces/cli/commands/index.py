@@ -24,9 +24,9 @@ from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._interfaces.records import IndexRecord, StatusRecord
 from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
-from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
+from dowse._util.messages import counted, size
 
 INCOMPLETE = 3
 """The exit code for: indexed, but some files were left out."""

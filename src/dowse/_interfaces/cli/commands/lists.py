@@ -22,9 +22,9 @@ from dowse._interfaces.records import (
     FieldRecord,
 )
 from dowse._search.listing import SORTS, Counted, FieldValues, Filter, Sort, page_of
-from dowse._text.amounts import size
 from dowse._text.dates import iso
-from dowse._text.fold import fold
+from dowse._text.matching import fold
+from dowse._util.messages import size
 from dowse.errors import NotFound
 
 _MOST = 20  # values of each field, where all fields are listed

@@ -35,8 +35,8 @@ from dowse._search.answer.extract import OF_THE_WRITER
 from dowse._search.present.budget import count_tokens, tokens_of_texts, within_budget, within_texts
 from dowse._search.present.formats import as_markdown, grep_line, with_projects
 from dowse._search.request import SearchRequest
-from dowse._text.amounts import counted
 from dowse._util.locations import locations
+from dowse._util.messages import counted
 from dowse.errors import UsageError
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from dowse._project.doctor import (
     check_project,
     check_telemetry,
 )
-from dowse._text.amounts import counted, size
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
+from dowse._util.messages import counted, size
 from dowse.errors import BadSettings, UsageError
 
 _MODELS_EXAMPLES = """\

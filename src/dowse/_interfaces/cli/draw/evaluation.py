@@ -14,7 +14,7 @@ from dowse._project.evaluation.measures import NAMES, Difference, Measures
 from dowse._project.evaluation.own_queries import FEW
 from dowse._project.evaluation.report import AblationRow, ComparisonRecord, EvalRecord, RunReport
 from dowse._project.evaluation.tune import FOLDS, Question, Tuning
-from dowse._text.amounts import counted
+from dowse._util.messages import counted
 
 _NAME = 14  # columns that the name of a run, a type or a variant may take
 _SURE = 0.05  # differences that chance gives less often are set off

@@ -21,7 +21,7 @@ from dowse._model import (
     place_of,
 )
 from dowse._model.display import NO_GOOD_MATCH
-from dowse._text.amounts import counted
+from dowse._util.messages import counted
 
 _INDENT = 4
 _ID_DIGITS = 8

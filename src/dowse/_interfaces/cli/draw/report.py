@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dowse._interfaces.cli.draw.text import duration, folded, line, number
 from dowse._model import IndexReport, LeftOut
-from dowse._text.amounts import counted
+from dowse._util.messages import counted
 
 _NAMED = 20  # files left out that are named without --verbose
 

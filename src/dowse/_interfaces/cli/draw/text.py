@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from dowse._interfaces.cli.screen import UNSAFE
-from dowse._text.amounts import size
+from dowse._util.messages import size
 
 if TYPE_CHECKING:
     from rich.console import Console

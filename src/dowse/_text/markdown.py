@@ -1,0 +1,493 @@
+"""Markdown → the pieces that a reader sees: paragraphs, list items, table rows, code, headings.
+
+This is a reading for display. It forgives whatever a cut in the middle of a document leaves:
+a table without its head, a list item without its list.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Literal
+
+from msgspec import Struct
+
+from dowse._text.links import WIKILINK, read_wikilink
+from dowse._text.matching import fold_name
+from dowse._text.scripts import late_pattern
+
+PieceKind = Literal["heading", "prose", "row", "code"]
+"""What a piece is."""
+
+FENCE = r"(?:`{3,}(?=[^`\n]*$)|~{3,})"
+"""A pattern for what opens a block; backticks with others on their line are code in a sentence."""
+
+CALLOUT = re.compile(r"\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]{0,100})?\][+-]?[ \t]*")
+"""The kind of a callout, where a quote begins with it: `> [!warning] Hot`."""
+
+_LONGEST_FRONTMATTER = 20_000  # characters
+_FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
+_QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+")
+_FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)")
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
+_RULE = re.compile(r"\s{0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|:::.*)$")
+_SEPARATOR = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-*+:?\s*+)*+$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
+_DEFINITION = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*\S+")
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_CELL = re.compile(r"(?<!\\)\|")
+
+
+class Piece(Struct, frozen=True):
+    """One stretch of a text that belongs together, without the marks of its block."""
+
+    kind: PieceKind
+    markup: str  # inline marks are still in it, except in code, which is literal
+    labelled: str = ""  # of a row: each cell with the name of its column
+    level: int = 0  # of a heading, 1 to 6; 0 for the head of a table
+    line: int = 0  # of the text, from 0, where it begins
+
+
+def pieces(text: str) -> list[Piece]:
+    """Return the pieces of a text, in their order; frontmatter, comments and rules are left out."""
+    reader = _Reader()
+    body = _without_frontmatter(text)
+    first = text.count("\n") - body.count("\n")
+    for number, line in enumerate(_without_comments(body), first):
+        if line is not None:
+            reader.take(line, number)
+    reader.end()
+    return reader.found
+
+
+def _without_comments(text: str) -> Iterator[str | None]:
+    """Yield the lines without comments; None for a line that is a part of the one before it.
+
+    A pattern would look for the end of a comment at every beginning that has none.
+    """
+    open_line: list[str] = []
+    done = 0
+    while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        first, *others = text[done:start].split("\n")
+        open_line.append(first)
+        if others:
+            yield "".join(open_line)
+            yield from others[:-1]
+            open_line = others[-1:]
+        done = end + 3
+        yield from [None] * text.count("\n", start, done)
+    first, *others = text[done:].split("\n")
+    yield "".join((*open_line, first))
+    yield from others
+
+
+def _without_frontmatter(text: str) -> str:
+    mark = text[:3]
+    if mark not in {"---", "+++"} or text[3:4] != "\n":
+        return text
+    end = text.find(f"\n{mark}", 3, _LONGEST_FRONTMATTER)
+    first_line = text[4:].partition("\n")[0]
+    if end < 0 or not _FRONTMATTER_LINE.match(first_line):
+        return text
+    return text[end + 4 :].partition("\n")[2]
+
+
+class _Reader:
+    """Takes line after line and collects the pieces that they make."""
+
+    def __init__(self) -> None:
+        self.found: list[Piece] = []
+        self._lines: list[str] = []  # of the open paragraph or list item
+        self._rows: list[tuple[int, str]] = []  # of the open table, with their numbers
+        self._fence = ""  # what opened the code that is being read
+        self._code: list[str] = []
+        self._number = 0  # of the line that is being read
+        self._first = 0  # of the line that the open paragraph, item or code began with
+        self._in_list = False
+
+    def take(self, line: str, number: int) -> None:
+        """Read one line."""
+        self._number = number
+        bare = _without_quote_marks(line) if ">" in line[:4] else line
+        if self._fence:
+            closing = bare.strip()
+            if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
+                self._fence = ""
+                self.end()
+            else:
+                self._add_code(bare)
+        elif not bare.strip():
+            self.end()
+        else:
+            self._take_text(bare)
+
+    def end(self) -> None:
+        """Close whatever is open."""
+        if self._lines:
+            self._add("prose", " ".join(self._lines), line=self._first)
+        if self._rows:
+            self._add_table()
+        if self._code:
+            self._add("code", "\n".join(self._code), line=self._first)
+        self._lines, self._rows, self._code = [], [], []
+
+    def _take_text(self, line: str) -> None:
+        if fence := _FENCE.match(line):
+            self.end()
+            self._fence = fence[1]
+        elif heading := _HEADING.match(line):
+            self.end()
+            self._in_list = False
+            text = _without_closing_marks(line[heading.end() :])
+            self._add("heading", text, level=len(heading[1]), line=self._number)
+        elif self._is_row(line):
+            if not self._rows:
+                head = [self._lines.pop()] if self._lines and _SEPARATOR.match(line) else []
+                self.end()
+                self._rows = [(self._number - 1, row) for row in head]
+            self._rows.append((self._number, line))
+        elif self._lines and _UNDERLINE.match(line):
+            level = 1 if "=" in line else 2
+            self._add("heading", " ".join(self._lines), level=level, line=self._first)
+            self._lines = []
+        elif _RULE.match(line):
+            self.end()
+        else:
+            self._take_prose(line)
+
+    def _is_row(self, line: str) -> bool:
+        if "|" not in line:
+            return False
+        headed = bool(self._lines) and "|" in self._lines[-1] and _SEPARATOR.match(line)
+        return line.lstrip().startswith("|") or bool(self._rows) or bool(headed)
+
+    def _take_prose(self, line: str) -> None:
+        if not self._lines and not self._in_list and _INDENTED.match(line):
+            self._add_code(line)
+        elif item := _ITEM.match(line):
+            self.end()
+            self._in_list = True
+            self._first = self._number
+            self._lines = [line[item.end() :].strip()]
+        elif self._lines or not _DEFINITION.match(line):
+            if not self._lines:
+                self.end()
+                self._first = self._number
+            self._in_list = self._in_list and line[0].isspace()
+            self._lines.append(line.strip())
+
+    def _add_code(self, line: str) -> None:
+        self._first = self._first if self._code else self._number
+        self._code.append(line)
+
+    def _add_table(self) -> None:
+        rows = self._rows
+        has_head = len(rows) > 1 and _SEPARATOR.match(rows[1][1])
+        names = _cells(rows[0][1]) if has_head else []
+        if names:
+            self._add("heading", " · ".join(filter(None, names)), line=rows[0][0])
+        for number, row in rows[2:] if has_head else rows:
+            if not _SEPARATOR.match(row):
+                cells = _cells(row)
+                padded = names + [""] * (len(cells) - len(names))
+                named = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
+                labelled = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+                shown = " · ".join(filter(None, cells))
+                self._add("row", shown, labelled, line=number)
+
+    def _add(
+        self, kind: PieceKind, markup: str, labelled: str = "", *, level: int = 0, line: int
+    ) -> None:
+        if markup.strip():
+            self.found.append(Piece(kind, markup, labelled, level, line))
+
+
+def _without_quote_marks(line: str) -> str:
+    bare = _QUOTE.sub("", line)
+    callout = CALLOUT.match(bare)
+    return f"{callout_name(callout)}: {bare[callout.end() :]}" if callout else bare
+
+
+def _without_closing_marks(heading: str) -> str:
+    bare = heading.rstrip()
+    text = bare.rstrip("#")
+    return text.rstrip() if text != bare and text[-1:].isspace() else heading
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _CELL.split(row.strip().strip("|"))]
+
+
+# ── Which headings a part of a passage is under ───────────────────────────
+
+
+def under_headings(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, tuple[str, ...]]]:
+    """Yield each piece with its headings, the nearest last; a heading is under itself."""
+    above: list[Piece] = []
+    path: tuple[str, ...] = ()
+    for piece in pieces:
+        if piece.level:
+            above = [*(one for one in above if one.level < piece.level), piece]
+            path = tuple(" ".join(plain(one.markup).replace("`", "").split()) for one in above)
+        yield piece, path
+
+
+def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]:
+    """Return the headings above a passage, then those in it that the first do not name already."""
+    known = {fold_name(heading) for heading in above}
+    return (*above, *(heading for heading in inside if fold_name(heading) not in known))
+
+
+# ── Marks ────────────────────────────────────────────────────────────────────
+
+
+def closing_fence(opening: str) -> re.Pattern[str]:
+    """Return the line that closes what these backticks or tildes have opened."""
+    return re.compile(rf"^ {{0,3}}{opening[0]}{{{len(opening)},}}[ \t]*$", re.MULTILINE)
+
+
+def callout_name(match: re.Match[str]) -> str:
+    """Return the kind of what `CALLOUT` matched, for people: Warning."""
+    return match["kind"].replace("-", " ").capitalize()
+
+
+# ── Inline marks ───────────────────────────────────────────────────────────────
+
+_LITERAL = string.punctuation + " "
+_HIDE = {ord(character): 0xE000 + ord(character) for character in _LITERAL}
+_HIDDEN = re.compile("[\ue020-\ue07e]+")
+_HIDDEN_BACKTICK = "`".translate(_HIDE)
+
+# Each pattern begins with one fixed character, which lets the search skip from one to the next.
+_CODE = re.compile(r"(`++)(?:(.+?)(?<!`)\1(?!`))?", re.DOTALL)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ADDRESS = re.compile(r"<([A-Za-z][A-Za-z+.-]{1,30}:[^\s<>]{1,1000})>")
+_TARGET = r"\((?:[^()\n]|\([^()\n]*\)){0,1000}\)"
+_IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
+_LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_INSIDE_WORDS = (
+    "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
+)
+_BETWEEN_WORDS = (
+    "article|blockquote|br|center|dd|details|div|dl|dt|figcaption|figure|h[1-6]|hr|iframe|img|input|"
+    "li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|thead|tr|ul|video"
+)
+# Anything else between angle brackets may be meant: `Vec<String>`.
+_TAG = late_pattern(
+    rf"</?(?:(?:{_INSIDE_WORDS})|(?P<between>{_BETWEEN_WORDS}))(?:\s[^<>]{{0,1000}})?/?>",
+    re.IGNORECASE,
+)
+_STARS = re.compile(r"(\*{1,3})(?=[^\s*])([^*]++)(?<=[^\s*])\1")
+_UNDERSCORES = re.compile(r"_(?<!\w_)(_{0,2})(?=[^\s_])([^_]++)(?<=[^\s_])_\1(?!\w)")
+_STRUCK_OR_LIT = re.compile(r"(~~|==)(?=\S)([^~=]++)(?<=\S)\1")
+BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]{1,40}\s*$")
+"""The name that Obsidian gives a block, at its end."""
+
+
+def plain(markup: str) -> str:
+    """Return what a reader sees of a stretch of inline Markdown."""
+    return reveal(strip_marks(markup))
+
+
+def reveal(text: str) -> str:
+    """Return the text with what `strip_marks` hid."""
+    return _HIDDEN.sub(_revealed, text)
+
+
+def _revealed(match: re.Match[str]) -> str:
+    return "".join(chr(ord(character) - 0xE000) for character in match[0])
+
+
+def strip_marks(markup: str) -> str:
+    """Return the text without its marks; what must be taken literally is hidden until `reveal`."""
+    text = markup
+    if "`" in text:
+        text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
+    if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
+        text = WIKILINK.sub(lambda link: read_wikilink(link).shown, text)
+    if "\\" in text:
+        text = _ESCAPED.sub(_literal, text)
+    if "<" in text:
+        text = _TAG.sub(_gap, _ADDRESS.sub(_literal, text))
+    if "[" in text:
+        text = _without_links(text)
+    if "{{" in text or "{%" in text:
+        text = SHORTCODE.sub(shortcode_text, text)
+    text = _without_emphasis(text)
+    if "&" in text:
+        text = html.unescape(text)
+    return BLOCK_ID.sub("", text) if "^" in text else text
+
+
+def _literal_code(match: re.Match[str]) -> str:
+    code = match[2]
+    if code is None:
+        return match[0]
+    # One blank next to a backtick only keeps the two apart.
+    padded = code.startswith(" ") and code.endswith(" ") and code.strip()
+    return (code[1:-1] if padded else code).translate(_HIDE)
+
+
+def _literal(match: re.Match[str]) -> str:
+    return match[1].translate(_HIDE)
+
+
+def _gap(tag: re.Match[str]) -> str:
+    return " " if tag["between"] else ""
+
+
+def without_images(markup: str) -> str:
+    """Return the Markdown without its images, whose descriptions are no part of the text."""
+    return _IMAGE.sub("", markup) if "![" in markup else markup
+
+
+def _without_links(text: str) -> str:
+    text = _FOOTNOTE.sub("", text)
+    if "![" in text:
+        text = _IMAGE.sub(r"\1", text)
+    return _LINK.sub(r"\1", text)
+
+
+def _without_emphasis(text: str) -> str:
+    # The second pass takes what lay around the first: `**bold and *slanted* text**`.
+    for mark, pattern in (("*", _STARS), ("_", _UNDERSCORES)):
+        for _ in range(2 if mark in text else 0):
+            text = pattern.sub(r"\2", text)
+    return _STRUCK_OR_LIT.sub(r"\2", text) if "~~" in text or "==" in text else text
+
+
+# ── Tags of site generators ─────────────────────────────────────────────────────
+
+SHORTCODE = late_pattern(
+    r"\{\{[<%](?P<hugo>[^<>%{}]{0,400})[>%]\}\}"
+    r"|\{%-?(?P<liquid>[^%{}]{0,400})%\}"
+    r"|\{\{-?\s*(?:\"(?P<text>[^\"{}]{0,200})\"|(?:site|page|include|layout)\.[\w.]{1,100})"
+    r"[^{}]{0,200}\}\}"
+)
+"""A shortcode of Hugo, a tag of Liquid, or a text or variable of the site that Liquid puts in."""
+
+_SHOWN = re.compile(r"""\b(?:text|title|caption|content|alt|label)=(?:"([^"]*)"|'([^']*)')""")
+_REFERENCE = re.compile(r"""\s*(?:ref|relref)\s+["']([^"']*)["']""")
+_NOTES = frozenset(
+    {"note", "tip", "info", "hint", "important", "warning", "caution", "danger", "alert"}
+)
+
+
+def shortcode_text(match: re.Match[str]) -> str:
+    """Return what a reader sees of a `SHORTCODE`: `{{< term text="pods" >}}` shows pods."""
+    if match["text"] is not None:
+        return match["text"]
+    inside = match["hugo"] or match["liquid"] or ""
+    if shown := _SHOWN.search(inside):
+        return shown[1] or shown[2] or ""
+    if reference := _REFERENCE.match(inside):
+        return reference[1]
+    name = inside.split(maxsplit=1)[0].strip("-") if inside.strip() else ""
+    return f"{name.capitalize()}: " if name in _NOTES else ""
+
+
+# ── Comments ───────────────────────────────────────────────────────────────────
+
+_OBSIDIAN = "%%"
+# One of Obsidian is on one line; or its first mark is a line and it ends anywhere; or it begins a
+# line and ends in the same paragraph. Other programs use the mark too, so more could hide text.
+_START = re.compile(
+    r"<!--|(?P<line>(?<!\d)%%[^%`\n]+%%|^ {0,3}\[(?://|comment)\]:[^\n]*$)"
+    r"|(?P<block>^%%(?=[ \t\n]))"
+    rf"|^ {{0,3}}(?P<fence>{FENCE})[^\n]*$",
+    re.MULTILINE,
+)
+_END_OF_HTML = re.compile(r"(?<=<!--)-?>|--!?>|\Z")
+
+
+def comments(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield where comments begin and end, outside of code: in code every reader sees them."""
+    end = start
+    unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
+    while found := _START.search(text, end):
+        fence = found["fence"]
+        if fence is None:
+            end = _end_of_comment(found)
+            if end > found.end("block"):
+                yield found.start(), end
+            continue
+        close = None
+        if len(fence) < unclosed.get(fence[0], len(fence) + 1):
+            close = closing_fence(fence).search(text, found.end())
+        if close is None:  # a fence that is not closed here is none
+            unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
+        end = close.end() if close else found.end("fence")
+
+
+def without_obsidian_comments(text: str, start: int = 0) -> str:
+    """Remove what is between two `%%`, from `start` on; lines stay where they are."""
+    if text.find(_OBSIDIAN, start) < 0:
+        return text
+    kept, done = [], 0
+    for begins, ends in comments(text, start):
+        if text.startswith(_OBSIDIAN, begins):
+            kept += [text[done:begins], _left_of(text, begins, ends)]
+            done = ends
+    return "".join(kept) + text[done:]
+
+
+def _left_of(text: str, begins: int, ends: int) -> str:
+    """Return the line ends of a comment; a blank where its neighbours would make a new mark."""
+    lines = "\n" * text.count("\n", begins, ends)
+    touches = text[max(0, begins - 1) : begins] == "%" or text[ends : ends + 1] == "%"
+    return lines or (" " if touches else "")
+
+
+def _end_of_comment(found: re.Match[str]) -> int:
+    """Say where the comment ends that begins with a match."""
+    if found["line"] is not None:
+        return found.end()
+    if found["block"] is not None:  # one that is not closed is none
+        return _end_of_block(found.string, found.end())
+    close = _END_OF_HTML.search(found.string, found.end())
+    return close.end() if close else len(found.string)
+
+
+def _end_of_block(text: str, start: int) -> int:
+    end = text.find(_OBSIDIAN, start)
+    is_alone = not text[start : text.find("\n", start) % (len(text) + 1)].strip()
+    if end < 0 or not (is_alone or _is_in_one_paragraph(text, start, end)):
+        return start
+    return end + 2
+
+
+def _is_in_one_paragraph(text: str, start: int, end: int) -> bool:
+    return text.find("\n\n", start, end) < 0 and text[end - 1] != "`"
+
+
+# ── Lines ──────────────────────────────────────────────────────────────────────
+
+_STEP = 1024  # characters between two places whose line is known
+
+
+class LineNumbers:
+    """The lines of one text, counted from 1; the text is only searched when a line is asked for.
+
+    A list of all line ends would take forty times as much memory as a text of empty lines.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """How many line feeds there are before every place."""
+        text = self._text
+        steps = (text.count("\n", place, place + _STEP) for place in range(0, len(text), _STEP))
+        return list(accumulate(steps, initial=0))
+
+    def at(self, offset: int) -> int:
+        """Return the line of the character at `offset`; a line feed belongs to its line."""
+        step = min(max(0, offset) // _STEP, len(self._before) - 1)
+        return self._before[step] + self._text.count("\n", step * _STEP, max(0, offset)) + 1
