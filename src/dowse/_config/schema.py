@@ -14,12 +14,11 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct, field
 
-from dowse._config.editors import OpenOptions
 from dowse._config.presets import PRESETS, preset_values
 from dowse._embed.options import EmbedOptions
 from dowse._index.chunk.options import ChunkOptions
@@ -28,7 +27,7 @@ from dowse._model.store_options import StoreOptions
 from dowse._search.answer.extract import OF_THE_WRITER, AnswerOptions
 from dowse._search.pipeline import SearchSettings
 from dowse._text.options import KeywordOptions, VocabularyOptions
-from dowse._util.bounds import complaint, declared, meaning
+from dowse._util.bounds import ALWAYS, NAME, Options, complaint, declared, meaning
 from dowse._util.files import UNREADABLE, read_small, shown, why_unreadable
 from dowse.errors import BadSettings, UsageError
 
@@ -36,6 +35,19 @@ MANY_WORDS = 10_000
 """How many words are embedded, where words are, unless `vocabulary.size` says otherwise."""
 
 _PRESET = "search.preset"
+
+
+class OpenOptions(Options, frozen=True):
+    """What `dowse open` opens files with."""
+
+    editor: Annotated[
+        str,
+        NAME,
+        ALWAYS,
+        "The editor: its command, such as code, cursor, vim or obsidian, or a template with {path} "
+        "and {line}. No shell reads it: {path} is an argument, never a part of a script. "
+        "Empty: $VISUAL or $EDITOR.",
+    ] = ""
 
 
 class Settings(SearchSettings, frozen=True):

@@ -13,7 +13,6 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._config.editors import open_command as editor_command
-from dowse._config.editors import viewer_command
 from dowse._interfaces.cli.call import Call, as_json
 from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line, safe
@@ -227,7 +226,7 @@ def _place_of(
 def _command(path: Path, line: int, editor: str) -> list[str]:
     """Return what shows a file: an editor shows text; lines of other files are not their own."""
     if kind_of(path.name) in CONVERTED and "://" not in editor:
-        return viewer_command(path)
+        return editor_command(path, line, environment={})  # with the program of the system
     return editor_command(path, line, editor)
 
 
