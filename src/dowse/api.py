@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import date
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
 from anyio import to_thread
 
@@ -30,6 +30,9 @@ from dowse._search.stages.strategies import Mode
 from dowse._util.cancellation import raise_if_cancelled, until_given_up
 from dowse._util.locations import Locations, locations
 from dowse.errors import NotFound, UsageError
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 Some = str | Sequence[str]
 """One text, or several."""
@@ -101,7 +104,7 @@ class Dowse:
         self.project, self._within = _select(self._workspace, place)
         self._engine = self._workspace.open(self.project, settings)
         self._lock = threading.Lock()
-        self._calls = 0  # under way
+        self._users = 1  # this object until it is closed, and each call under way
         self._closed = False
 
     @classmethod
@@ -126,10 +129,10 @@ class Dowse:
     def close(self) -> None:
         """Close the store, once calls in other threads have ended."""
         with self._lock:
-            last = not self._closed and not self._calls
+            if self._closed:
+                return
             self._closed = True
-        if last:
-            self._engine.close()
+        self._leave()
 
     # ── Indexing ─────────────────────────────────────────────────────────────
 
@@ -141,6 +144,11 @@ class Dowse:
         With `rebuild` it starts empty. Raises `Locked` when another process writes for longer than
         `wait` seconds. `progress` is called with an `Event` now and then.
         """
+
+        def announce(event: Event) -> None:
+            raise_if_cancelled()  # a cancelled run ends at its next event; finished batches stay
+            progress(event)
+
         # Others may have given it further folders, whose documents must stay.
         project = self._workspace.projects.get(self.project.name)
         with (
@@ -149,7 +157,6 @@ class Dowse:
                 project, self._opening["settings"], progress, fetch=True
             ) as engine,
         ):
-            announce = _cancellable(progress)
             return engine.index(self._within, rebuild=rebuild, wait=wait, announce=announce)
 
     # ── Asking ───────────────────────────────────────────────────────────────
@@ -157,37 +164,31 @@ class Dowse:
     def search(self, query: str, **asking: Unpack[Asking]) -> Response:
         """Find the passages that answer a query best; `Asking` lists the other options."""
         request = request_of("search", query, asking)
-        with self._in_use() as engine:
-            return within_texts(engine.search(request), request.max_tokens)
+        return within_texts(self._call(Engine.search, request), request.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
         """Do the same, and put what the passages say to the question into `Response.answer`."""
         request = request_of("answer", query, asking)
-        with self._in_use() as engine:
-            return within_texts(engine.answer(request), request.max_tokens)
+        return within_texts(self._call(Engine.answer, request), request.max_tokens)
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
         """Explain why a document has its rank in the results, or is not in them."""
         request = request_of("explain", query, asking)
-        with self._in_use() as engine:
-            return engine.explain(request, reference)
+        return self._call(Engine.explain, request, reference)
 
     def get(self, reference: str) -> Passage:
         """Read a document or a part of it: `path`, `path:first-last`, or an id."""
-        with self._in_use() as engine:
-            return engine.get(reference)
+        return self._call(Engine.get, reference)
 
     def related(self, reference: str, n: int = 10) -> Related:
         """Find what belongs to a document by links, community and meaning, at most `n` of each."""
         if n < 1:
             raise UsageError("n must be at least 1.", "Leave it out for 10 of each kind.")
-        with self._in_use() as engine:
-            return engine.related(reference, n)
+        return self._call(Engine.related, reference, n)
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents, by id."""
-        with self._in_use() as engine:
-            return engine.documents()
+        return self._call(Engine.documents)
 
     def list_documents(
         self, sort: Sort = "path", *, since: str | date = "", path: Some = ()
@@ -199,33 +200,27 @@ class Dowse:
         if sort not in SORTS:
             raise UsageError(f"sort cannot be {sort!r}.", f"Use one of: {', '.join(SORTS)}.")
         written = since.isoformat() if isinstance(since, date) else since
-        with self._in_use() as engine:
-            return engine.listed(sort, written, _several(path))
+        return self._call(Engine.listed, sort, written, _several(path))
 
     def tags(self, path: Some = ()) -> list[Counted]:
         """List the tags of all documents, or of those whose path begins so, most frequent first."""
-        with self._in_use() as engine:
-            return engine.values_of("tag", _several(path))
+        return self._call(Engine.values_of, "tag", _several(path))
 
     def folders(self, path: Some = ()) -> list[Counted]:
         """List the folders with how many documents are below each, in the order of their paths."""
-        with self._in_use() as engine:
-            return engine.values_of("path", _several(path))
+        return self._call(Engine.values_of, "path", _several(path))
 
     def fields(self, path: Some = ()) -> list[FieldValues]:
         """List the fields of the frontmatter with their values and counts, most frequent first."""
-        with self._in_use() as engine:
-            return engine.fields(_several(path))
+        return self._call(Engine.fields, _several(path))
 
     def graph(self) -> LinkGraph:
         """Return all documents and the links between them."""
-        with self._in_use() as engine:
-            return engine.graph()
+        return self._call(Engine.graph)
 
     def status(self) -> Status:
         """Return what the index holds, and how far the folder has moved on from it."""
-        with self._in_use() as engine:
-            return engine.status()
+        return self._call(Engine.status)
 
     def path_of(self, document_id: str) -> Path:
         """Return where a document's file is, or was."""
@@ -237,7 +232,7 @@ class Dowse:
         with self._lock:
             if self._closed:
                 raise UsageError("This Dowse is closed.", "Open another one: Dowse.open(…)")
-            self._calls += 1
+            self._users += 1
         try:
             yield self._engine
         finally:
@@ -245,24 +240,23 @@ class Dowse:
 
     def _leave(self) -> None:
         with self._lock:
-            self._calls -= 1
-            last = self._closed and not self._calls
-        if last:
-            self._engine.close()
+            self._users -= 1
+            if self._users:
+                return
+        self._engine.close()
+
+    def _call(
+        self,
+        method: Callable[Concatenate[Engine, _P], _R],
+        *arguments: _P.args,
+        **keywords: _P.kwargs,
+    ) -> _R:
+        with self._in_use() as engine:
+            return method(engine, *arguments, **keywords)
 
 
 def _several(texts: Some) -> Sequence[str]:
     return (texts,) if isinstance(texts, str) else texts
-
-
-def _cancellable(progress: Announce) -> Announce:
-    """End a cancelled run at its next event; finished batches stay."""
-
-    def announce(event: Event) -> None:
-        raise_if_cancelled()
-        progress(event)
-
-    return announce
 
 
 def _opened_once(open_store: OpenStore) -> OpenStore:
@@ -378,47 +372,25 @@ class AllDowse:
         self.close()
 
 
+_T = TypeVar("_T", bound=Dowse | AllDowse)
+
+
 # ── dowse for programs with an event loop, of asyncio or trio ─────────────
 
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+class _Awaited(Generic[_T]):
+    """An object in threads, with methods to be awaited; it is opened by the first of them."""
 
-
-def _awaited(
-    method: Callable[Concatenate[Dowse, _P], _R],
-) -> Callable[Concatenate[AsyncDowse, _P], Coroutine[Any, Any, _R]]:
-    """Run a method of `Dowse` in a thread; a call that is cancelled gives up its work."""
-
-    @wraps(method)
-    async def call(self: AsyncDowse, /, *arguments: _P.args, **keywords: _P.kwargs) -> _R:
-        def work() -> _R:
-            return method(self._opened(), *arguments, **keywords)
-
-        return await _in_a_thread(work)
-
-    return call
-
-
-async def _in_a_thread(work: Callable[[], _R]) -> _R:
-    with until_given_up():
-        return await to_thread.run_sync(work, abandon_on_cancel=True)
-
-
-class AsyncDowse:
-    """The same as `Dowse`, with methods to be awaited; it is opened by the first of them."""
-
-    def __init__(
-        self, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]
-    ) -> None:
-        self._open = partial(Dowse, place, **opening)
+    def __init__(self, open_one: Callable[[], _T]) -> None:
+        self._open = open_one
         self._lock = threading.Lock()
-        self._dowse: Dowse | None = None
+        self._one: _T | None = None
 
-    @classmethod
-    def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
-        """Do the same as calling the class: `async with AsyncDowse.open("notes") as notes: …`."""
-        return cls(place, **opening)
+    def _opened(self) -> _T:
+        with self._lock:
+            if self._one is None:
+                self._one = self._open()
+            return self._one
 
     async def __aenter__(self) -> Self:
         await to_thread.run_sync(self._opened)
@@ -427,11 +399,34 @@ class AsyncDowse:
     async def __aexit__(self, *_: object) -> None:
         self._opened().close()  # not awaited: a task that was cancelled can await nothing
 
-    def _opened(self) -> Dowse:
-        with self._lock:
-            if self._dowse is None:
-                self._dowse = self._open()
-            return self._dowse
+
+def _awaited(
+    method: Callable[Concatenate[_T, _P], _R],
+) -> Callable[Concatenate[_Awaited[_T], _P], Coroutine[Any, Any, _R]]:
+    """Run a method in a thread; a call that is cancelled gives up its work."""
+
+    @wraps(method)
+    async def call(self: _Awaited[_T], /, *arguments: _P.args, **keywords: _P.kwargs) -> _R:
+        with until_given_up():
+            return await to_thread.run_sync(
+                lambda: method(self._opened(), *arguments, **keywords), abandon_on_cancel=True
+            )
+
+    return call
+
+
+class AsyncDowse(_Awaited[Dowse]):
+    """The same as `Dowse`, with methods to be awaited; it is opened by the first of them."""
+
+    def __init__(
+        self, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]
+    ) -> None:
+        super().__init__(partial(Dowse, place, **opening))
+
+    @classmethod
+    def open(cls, place: str | os.PathLike[str] | None = None, **opening: Unpack[Opening]) -> Self:
+        """Do the same as calling the class: `async with AsyncDowse.open("notes") as notes: …`."""
+        return cls(place, **opening)
 
     index = _awaited(Dowse.index)
     search = _awaited(Dowse.search)
@@ -450,26 +445,12 @@ class AsyncDowse:
     close = _awaited(Dowse.close)
 
 
-class AsyncAllDowse:
+class AsyncAllDowse(_Awaited[AllDowse]):
     """The same as `AllDowse`, with methods to be awaited."""
 
     def __init__(self, **opening: Unpack[OpeningAll]) -> None:
-        self._all = AllDowse(**opening)
+        super().__init__(partial(AllDowse, **opening))
 
-    async def search(self, query: str = "", **asking: Unpack[Asking]) -> Response:
-        """Find the best passages of all projects; `Hit.project` names the one each is from."""
-        return await _in_a_thread(partial(self._all.search, query, **asking))
-
-    async def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
-        """Do the same, and put what the passages say to the question into `Response.answer`."""
-        return await _in_a_thread(partial(self._all.answer, query, **asking))
-
-    async def close(self) -> None:
-        """Close all that were opened."""
-        self._all.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._all.close()  # not awaited: a task that was cancelled can await nothing
+    search = _awaited(AllDowse.search)
+    answer = _awaited(AllDowse.answer)
+    close = _awaited(AllDowse.close)

@@ -87,7 +87,7 @@ async def _cancelled(
             await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
     slow.may_go_on.set()
-    while notes._opened()._calls:
+    while notes._opened()._users > 1:
         await anyio.sleep(0.01)
 
 
