@@ -24,7 +24,7 @@ from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import page
 from dowse._interfaces.mcp.tools.table import tools
 from dowse._project.pool import EnginePool
-from dowse._search.present.budget import count_tokens
+from dowse._search.formats import count_tokens
 from dowse.errors import DowseError
 
 try:

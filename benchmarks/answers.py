@@ -26,7 +26,7 @@ from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import json_lines, read_collection
 from dowse._project.evaluation.measures import JudgedQuery
 from dowse._project.workspace import Workspace
-from dowse._search.answer import extract
+from dowse._search import answer as extract
 from dowse._search.request import SearchRequest
 from dowse.errors import UsageError
 

@@ -36,8 +36,7 @@ from dowse._project.evaluation.bench import open_bench
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.measures import SEED, Collection, JudgedQuery
 from dowse._project.workspace import Workspace
-from dowse._search.confidence.label import label_of
-from dowse._search.confidence.model import ALONE
+from dowse._search.confidence import ALONE, label_of
 from dowse._search.pipeline import run_search
 from dowse._search.request import SearchRequest
 from dowse._search.state import SearchParts, SearchState
@@ -80,7 +79,7 @@ class Asked:
     kind: str
     evidence: Numbers  # fused score, lead, first, behind, named, chunks, 1
     relevant: Numbers
-    near: Numbers  # what says how near the query is: dowse/_search/confidence/model.py
+    near: Numbers  # what says how near the query is: dowse/_search/confidence.py
     complete: bool  # one of the first results has the query as its name, or all its words
 
 

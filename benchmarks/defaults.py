@@ -28,7 +28,7 @@ from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.measures import Collection, Ranked, Run, compare, measure_queries
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._search.stages.strategies import StrategyWeights
+from dowse._search.strategies import StrategyWeights
 from dowse._text.options import BOOSTED, KeywordOptions
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"

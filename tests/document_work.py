@@ -10,11 +10,11 @@ from dowse._index.markdown.document import parse
 from dowse._index.source.files import decode
 from dowse._interfaces.mcp.quote import visible
 from dowse._model import Fields
-from dowse._search.answer.extract import sentences
-from dowse._search.present.budget import count_tokens
-from dowse._search.present.snippet import snippet
-from dowse._search.query.interpret import understand
-from dowse._search.stages.classify import classify
+from dowse._search.answer import sentences
+from dowse._search.formats import count_tokens
+from dowse._search.hits import snippet
+from dowse._search.query import understand
+from dowse._search.understand import classify
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from dowse._text.sentences import shorten

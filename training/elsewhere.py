@@ -1,6 +1,6 @@
 """Vectors of passages of other documentation, which tell foreign queries from one's own.
 
-    python -m training.elsewhere CHUNKS src/dowse/_search/confidence/background.npy
+    python -m training.elsewhere CHUNKS src/dowse/_search/background.npy
 
 CHUNKS is a file of chunks (corpus.py). The passages are drawn from all sources in turn, embedded
 with the encoder that ships, and kept as whole numbers from -127 to 127.

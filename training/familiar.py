@@ -1,6 +1,6 @@
 """How many passages of other documentation have a word, which tells foreign queries from one's own.
 
-    python -m training.familiar CHUNKS src/dowse/_search/confidence/background.json
+    python -m training.familiar CHUNKS src/dowse/_search/background.json
 
 CHUNKS is a file of chunks (corpus.py). The passages are drawn from all sources in turn, like those
 of elsewhere.py. Words that few of them have are left out: they are as good as unknown.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from dowse._search.confidence.model import BackgroundTerms
+from dowse._search.confidence import BackgroundTerms
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from training.corpus import Chunk, read_chunks

@@ -32,8 +32,14 @@ if TYPE_CHECKING:
     from dowse._project.engine import Status
     from dowse._project.registry import Project
     from dowse._search.explain import ChunkOutcome, Explanation
-    from dowse._search.listing import Counted, FieldValues, ListedDocument
-    from dowse._search.related import LinkGraph, Neighbour, Related
+    from dowse._search.listing import (
+        Counted,
+        FieldValues,
+        LinkGraph,
+        ListedDocument,
+        Neighbour,
+        Related,
+    )
     from dowse.api import AllDowse, Asking, AsyncAllDowse, AsyncDowse, Dowse, Opening
     from dowse.errors import (
         BadSettings,
@@ -125,7 +131,7 @@ _HOMES = (
     "dowse._search.references",
     "dowse._search.explain",
     "dowse._search.listing",
-    "dowse._search.related",
+    "dowse._search.listing",
     "dowse._project.engine",
     "dowse.api",
 )

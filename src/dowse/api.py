@@ -22,11 +22,18 @@ from dowse._project.registry import Project
 from dowse._project.wiring import Given, OpenStore
 from dowse._project.workspace import Workspace
 from dowse._search.explain import Explanation
-from dowse._search.listing import SORTS, Counted, FieldValues, ListedDocument, Sort
-from dowse._search.present.budget import within_texts
-from dowse._search.related import LinkGraph, Related
+from dowse._search.formats import within_texts
+from dowse._search.listing import (
+    SORTS,
+    Counted,
+    FieldValues,
+    LinkGraph,
+    ListedDocument,
+    Related,
+    Sort,
+)
 from dowse._search.request import SearchRequest
-from dowse._search.stages.strategies import Mode
+from dowse._search.strategies import Mode
 from dowse._util.cancellation import raise_if_cancelled, until_given_up
 from dowse._util.locations import Locations, locations
 from dowse.errors import NotFound, UsageError

@@ -34,7 +34,7 @@ from dowse._model import Response
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.request import Filters
-from dowse._search.stages.strategies import SearchOptions
+from dowse._search.strategies import SearchOptions
 from dowse._util.bounds import limits
 from dowse.api import Asking
 from dowse.testing import HashEmbedder

@@ -11,7 +11,7 @@ import pytest
 from command_line import Dowse
 from dowse._interfaces.cli.commands.documents import as_dot
 from dowse._model import DocumentEntry, Edge, Fields, Link
-from dowse._search.related import LinkGraph
+from dowse._search.listing import LinkGraph
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _ATTRIBUTES = rf"(?: \[\w+=(?:{_STRING}|\w+)(?:, \w+=(?:{_STRING}|\w+))*\])?"

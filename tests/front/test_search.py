@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from command_line import Dowse
 from dowse._interfaces.cli.draw.hits import draw_response
 from dowse._model import Hit, Place, Response, Step, Trace
-from dowse._search.present.budget import count_tokens
+from dowse._search.formats import count_tokens
 
 pytestmark = pytest.mark.usefixtures("notes")
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from command_line import Dowse
 from dowse._model import Model
 from dowse._project.wiring import Given
-from dowse._search.confidence.fit import LEAST
+from dowse._search.fit import LEAST
 from dowse.testing import HashEmbedder
 
 _COUNT = 40  # fewer queries would show no gain that is certain

@@ -19,8 +19,8 @@ from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
 from dowse._model import Condition, Document, Query, header_line
-from dowse._search.query.interpret import Known, understand
-from dowse._search.stages.classify import classify
+from dowse._search.query import Known, understand
+from dowse._search.understand import classify
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 

@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse._model import ChunkKey, Place, Ranking, Scores
-from dowse._search.confidence.model import sigmoid
-from dowse._search.stages.boosts import community_multipliers, recency_multiplier
-from dowse._search.stages.fusion import dynamic_weights, fuse_by_rank, fuse_by_score
+from dowse._search.confidence import sigmoid
+from dowse._search.fusion import (
+    community_multipliers,
+    dynamic_weights,
+    fuse_by_rank,
+    fuse_by_score,
+    recency_multiplier,
+)
 from effort import examples
 
 SETTINGS = examples(50, 150)

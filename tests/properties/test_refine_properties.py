@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse._model import Vector
-from dowse._search.stages.dedup import (
+from dowse._search.dedup import (
     fold_whitespace,
     near_duplicates,
+    over_limit,
     repeats,
+    select_diverse,
     semantic_duplicates,
 )
-from dowse._search.stages.diversity import over_limit, select_diverse
-from dowse._search.stages.rerank import reorder
+from dowse._search.documents import reorder
 from effort import examples
 
 SETTINGS = examples(50, 150)

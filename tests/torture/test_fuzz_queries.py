@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from document_work import ANALYZER
-from dowse._search.query.interpret import MOST_TERMS, understand
-from dowse._search.query.parser import FIELDS, lex
+from dowse._search.query import FIELDS, MOST_TERMS, lex, understand
 from dowse._search.request import SearchRequest
-from dowse._search.stages.classify import classify
+from dowse._search.understand import classify
 from dowse.errors import DowseError
 from fuzzing import Fuzzer, corpus
 from vaults import index_notes

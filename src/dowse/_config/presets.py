@@ -115,7 +115,7 @@ def _everything_off() -> Mapping[str, Value]:
     """Turn off every stage and strategy that can be off; the others keep their usual weights."""
     # Interfaces list the names of presets, and must not wait for the stages to load.
     from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415
-    from dowse._search.stages.strategies import STRATEGIES, StrategyWeights  # noqa: PLC0415
+    from dowse._search.strategies import STRATEGIES, StrategyWeights  # noqa: PLC0415
 
     off: dict[str, Value] = {}
     for strategy in STRATEGIES:

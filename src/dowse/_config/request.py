@@ -14,7 +14,7 @@ from typing import Any, Literal
 from dowse._config.parameters import Parameter, check_arguments
 from dowse._config.presets import PRESETS
 from dowse._search.request import Filters, SearchRequest
-from dowse._search.stages.strategies import MODES, modes_explained
+from dowse._search.strategies import MODES, modes_explained
 from dowse.errors import Refused, UsageError
 
 Call = Literal["search", "answer", "explain"]
@@ -244,7 +244,7 @@ def _turn_off_rival(one: Parameter, changes: dict[str, Any]) -> None:
 def settable(call: Call) -> tuple[str, ...]:
     """List the names of all settings that one call may change."""
     from dowse._config.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
-    from dowse._search.answer.extract import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
+    from dowse._search.answer import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
 
     of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER
     return tuple(

@@ -24,7 +24,7 @@ from dowse._embed.options import EmbedOptions
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.source.options import ReadOptions
 from dowse._model.store_options import StoreOptions
-from dowse._search.answer.extract import OF_THE_WRITER, AnswerOptions
+from dowse._search.answer import OF_THE_WRITER, AnswerOptions
 from dowse._search.pipeline import SearchSettings
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse._util.bounds import ALWAYS, NAME, Options, complaint, declared, meaning

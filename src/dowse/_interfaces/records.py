@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from dowse._project.registry import Project
     from dowse._project.workspace import Workspace
     from dowse._search.explain import ChunkOutcome, Explanation
-    from dowse._search.listing import FieldValues, ListedDocument
-    from dowse._search.related import LinkGraph, Neighbour, Related
+    from dowse._search.listing import FieldValues, LinkGraph, ListedDocument, Neighbour, Related
 
 Searched: TypeAlias = "Engine | AllProjects"
 """What was searched: one project, or all of them."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dowse._model import Passage, Response
     from dowse._project.engine import Engine
     from dowse._search.explain import Explanation
-    from dowse._search.related import Related
+    from dowse._search.listing import Related
     from dowse._search.request import SearchRequest
 
 _T = TypeVar("_T")
@@ -294,7 +294,7 @@ class ServedEngine:
         told = self._told("related", {"reference": [reference], "n": [str(limit)]})
         if told is None:
             return self._engine.related(reference, limit, here=here)
-        from dowse._search.related import Related  # noqa: PLC0415  as above
+        from dowse._search.listing import Related  # noqa: PLC0415  as above
 
         names = {"links_to": "linked", "linked_from": "linking"}
         for name in ("links_to", "linked_from", "community", "similar"):

@@ -57,7 +57,7 @@ class Condition(Struct, frozen=True):
     follow each other, all of them. A `field` of the frontmatter compares by `text.values`.
 
     Stores are asked about all of these. `any`, `all` and `line` (all in one line) are made of
-    `parts`, and only `dowse._search.conditions` knows them.
+    `parts`, and only `dowse._search.request` knows them.
     """
 
     kind: ConditionKind
@@ -87,7 +87,7 @@ class Query(Struct, frozen=True):
 class Ranking(Struct, frozen=True):
     """What one strategy found, best first."""
 
-    strategy: str  # its name in `dowse._search.stages.strategies`
+    strategy: str  # its name in `dowse._search.strategies`
     scores: Scores
     ceiling: float = 0.0  # the most that a score could be for this query; 0 when nobody knows
     others: Scores = field(default_factory=list)  # of chunks that only other strategies handed over

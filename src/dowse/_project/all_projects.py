@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dowse._model import Hit, Response, Sentence
 from dowse._project.engine import Engine
 from dowse._project.registry import ALL, Project, Projects
-from dowse._search.answer.extract import answer_of
+from dowse._search.answer import answer_of
 from dowse._search.request import SearchRequest
 from dowse._search.state import MOST_RESULTS
 from dowse.errors import DowseError, IndexUnusable, NotFound

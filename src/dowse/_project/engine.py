@@ -35,24 +35,27 @@ from dowse._project.registry import Project
 from dowse._project.stamp import ExpectedStamp, expected_stamp, takes_vectors
 from dowse._project.state import unfinished_run, unread_of
 from dowse._project.wiring import Parts
-from dowse._search.answer.answering import with_answer, with_written_answer
-from dowse._search.confidence.model import read_fit
+from dowse._search.answer import with_answer, with_written_answer
+from dowse._search.confidence import read_fit
 from dowse._search.explain import Explanation, explain
 from dowse._search.listing import (
     Counted,
     FieldValues,
     Filter,
+    LinkGraph,
     ListedDocument,
+    Related,
     Sort,
+    find_related,
     list_documents,
     list_fields,
     list_values,
+    whole_graph,
 )
 from dowse._search.pipeline import Retrieved, rank_documents, retrieve_only, run_search
-from dowse._search.related import LinkGraph, Related, find_related, whole_graph
 from dowse._search.request import SearchRequest, moment_said
-from dowse._search.stages.expand import KnownWords
 from dowse._search.state import SearchParts, SearchState
+from dowse._search.understand import KnownWords
 from dowse.errors import (
     Damaged,
     DowseError,

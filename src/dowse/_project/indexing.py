@@ -20,8 +20,8 @@ from dowse._index.source.watch import watch
 from dowse._model import Announce, Event, IndexReport, ModelFit, Shard
 from dowse._project.stamp import takes_vectors
 from dowse._project.state import note_unread, noted
-from dowse._search.confidence.fit import fit_model
-from dowse._search.confidence.model import DEFAULT, model_name, read_fit, write_fit
+from dowse._search.confidence import DEFAULT, model_name, read_fit, write_fit
+from dowse._search.fit import fit_model
 from dowse.errors import Damaged, DowseError, Locked, Refused, UsageError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dowse._model import Announce
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
-from dowse._search.answer.llm import EndpointWriter
+from dowse._search.answer import EndpointWriter
 from dowse._store.places import Places
 from dowse._store.vectors.replica import VectorReplica
 from dowse._text.analyzer import TextAnalyzer

@@ -8,9 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._model import StrategyRank, Trace
-from dowse._search.stages.retrieval import rankers
-from dowse._search.stages.strategies import Strategy
 from dowse._search.state import SearchState
+from dowse._search.strategies import Strategy, rankers
 
 
 class ChunkOutcome(Struct, frozen=True):

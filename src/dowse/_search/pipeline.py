@@ -16,57 +16,66 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from dowse._model import Response
-from dowse._search.confidence.label import has_no_good_match
-from dowse._search.confidence.model import CalibrateOptions, give_confidence
-from dowse._search.freshness import drop_deleted
-from dowse._search.present.hits import make_hits
-from dowse._search.query.understand import understand_query
-from dowse._search.stages.boosts import (
-    CommunityOptions,
-    ExactOptions,
-    RecencyOptions,
-    favour_communities,
-    find_named,
-    prefer_recent,
-    put_named_first,
-)
-from dowse._search.stages.classify import ClassifyOptions, weigh_by_type
-from dowse._search.stages.dedup import (
+from dowse._search.confidence import CalibrateOptions, give_confidence, has_no_good_match
+from dowse._search.dedup import (
+    DiversityOptions,
     ExactDedupOptions,
     NearDedupOptions,
     SemanticDedupOptions,
+    diversify,
     drop_exact,
     drop_near,
     drop_same_meaning,
 )
-from dowse._search.stages.diversity import DiversityOptions, diversify
-from dowse._search.stages.documents import (
+from dowse._search.documents import (
     DocumentsOptions,
     ParentsOptions,
+    RerankOptions,
     ThresholdOptions,
     best_of_each,
+    drop_deleted,
     drop_unsure,
     keep_best_passages,
     keep_first,
     lists_documents,
+    read_closely,
     show_sections,
 )
-from dowse._search.stages.expand import ExpandOptions, expand_query
-from dowse._search.stages.fusion import (
+from dowse._search.fusion import (
+    CommunityOptions,
     DynamicWeightsOptions,
+    ExactOptions,
     FuseOptions,
     GatherOptions,
     ReadableOptions,
+    RecencyOptions,
     adjust_weights,
+    favour_communities,
+    find_named,
     fuse,
     gather,
+    prefer_recent,
+    put_named_first,
     reads_latin,
     trust_the_readable,
 )
-from dowse._search.stages.rerank import RerankOptions, read_closely
-from dowse._search.stages.retrieval import complete_scores, follow, rankers, retrieve
-from dowse._search.stages.strategies import RetrievalSettings, StrategyWeights
+from dowse._search.hits import make_hits
 from dowse._search.state import SearchState, cap_scores
+from dowse._search.strategies import (
+    RetrievalSettings,
+    StrategyWeights,
+    complete_scores,
+    follow,
+    rankers,
+    retrieve,
+)
+from dowse._search.understand import (
+    ClassifyOptions,
+    ExpandOptions,
+    expand_query,
+    understand_query,
+    weigh_by_type,
+)
 from dowse._util.cancellation import raise_if_cancelled
 
 

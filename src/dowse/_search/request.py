@@ -1,17 +1,105 @@
-"""A search as a caller asks for it: made once at an interface, and passed whole to the pipeline."""
+"""A search as a caller asks for it, what must hold of its results, and which chunks meet that."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from dowse._model import Condition, ConditionKind
-from dowse._search.query.interpret import where_condition
-from dowse._text.dates import EXAMPLES, moment_of
+from dowse._model import Condition, ConditionKind, Fields
+from dowse._model.ports import Analyzer, IndexReader
+from dowse._text.dates import EXAMPLES, day_of, moment_of
+from dowse._text.matching import Sign
+from dowse._util.arrays import np
+from dowse._util.cancellation import raise_if_cancelled
 from dowse.errors import UsageError
+
+if TYPE_CHECKING:
+    from dowse._model import Keys
+
+
+# ── Which chunks meet conditions ────────────────────────────────────────────────
+
+
+_MADE_OF_OTHERS = frozenset({"any", "all", "line"})
+_AT_ONCE = 500  # chunks whose text is held while lines are looked through
+
+
+def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Analyzer) -> Keys:
+    """Find the chunks for which every condition holds."""
+    plain = [one for one in conditions if one.kind not in _MADE_OF_OTHERS]
+    keys = reading.matching(plain)
+    for condition in conditions:
+        if condition.kind in _MADE_OF_OTHERS:
+            met = _meeting_parts(condition, reading, analyzer)
+            combine = np.setdiff1d if condition.negated else np.intersect1d
+            keys = combine(keys, met, assume_unique=True)
+    return keys
+
+
+def leaves(condition: Condition) -> Iterator[Condition]:
+    """Return the plain conditions that a condition is made of."""
+    if condition.kind in _MADE_OF_OTHERS:
+        for part in condition.parts:
+            yield from leaves(part)
+    else:
+        yield condition
+
+
+def _meeting_parts(condition: Condition, reading: IndexReader, analyzer: Analyzer) -> Keys:
+    """Find the chunks for which a condition holds, whether or not it is negated."""
+    if condition.kind == "all":
+        return meeting(condition.parts, reading, analyzer)
+    if condition.kind == "any":
+        found = [meeting([part], reading, analyzer) for part in condition.parts]
+        return np.unique(np.concatenate(found)) if found else reading.matching([])[:0]
+    possible = meeting(_without_negated(condition.parts), reading, analyzer)
+    return np.array(
+        sorted(_with_such_a_line(condition.parts, possible, reading, analyzer)), np.int64
+    )
+
+
+def _without_negated(parts: Iterable[Condition]) -> list[Condition]:
+    """Choose what a chunk must meet so that a line of it can meet all parts."""
+    return [
+        replace(part, parts=tuple(_without_negated(part.parts))) if part.kind == "all" else part
+        for part in parts
+        if not part.negated and part.kind != "any"
+    ]
+
+
+def _with_such_a_line(
+    parts: Sequence[Condition], keys: Keys, reading: IndexReader, analyzer: Analyzer
+) -> Iterator[int]:
+    for start in range(0, len(keys), _AT_ONCE):
+        raise_if_cancelled()
+        for stored in reading.catalogue.chunks(keys[start : start + _AT_ONCE].tolist()):
+            for line in stored.text.splitlines():
+                placed = set(analyzer.chunk_terms(Fields(), (), line)) if line.strip() else set()
+                if placed and all(_holds(part, placed) for part in parts):
+                    yield stored.key
+                    break
+
+
+def _holds(condition: Condition, placed: set[tuple[str, int]]) -> bool:
+    """Tell whether a condition holds of a line with these terms at these places."""
+    if condition.kind == "all":
+        met = all(_holds(part, placed) for part in condition.parts)
+    elif condition.kind == "any":
+        met = any(_holds(part, placed) for part in condition.parts)
+    else:
+        phrase = condition.values
+        starts = [place for term, place in placed if term == phrase[0]]
+        met = any(
+            all((term, start + step) in placed for step, term in enumerate(phrase))
+            for start in starts
+        )
+    return met != condition.negated
+
 
 # ── What a caller can demand of every result in addition to the query ─────
 
@@ -84,3 +172,72 @@ class SearchRequest(Struct, frozen=True):
     changes: Mapping[str, Any] = field(default_factory=dict)  # settings for this call, by full name
     max_tokens: int | None = None  # of the texts that are returned; None: the interface's own limit
     offset: int = 0  # how many of the first results are skipped
+
+
+# ── Conditions on fields of the frontmatter, as a query or an option writes them ─────────────────
+
+_TAGS = frozenset({"tag", "tags"})
+_EMPTY = frozenset({"null", "none", "empty"})
+_OR = re.compile(r"\s+OR\s+|\s*\|\s*")
+_COMPARED = re.compile(r"(?P<sign>[<>]=?|=)\s*(?P<value>.+)", re.DOTALL)
+_WHERE = re.compile(
+    r"\s*(?P<not>[-!]?)(?P<name>[^<>=!:\x00]{1,100}?)\s*"
+    r"(?:(?P<sign><=|>=|!=|<|>|=|:)\s*(?P<value>.*?))?\s*",
+    re.DOTALL,
+)
+_AROUND = "\"'“”„«»"
+_HOW = "Write it as status=draft, status!=draft, rating>3, due<2026-01-01, or only the name."
+
+
+def property_condition(
+    name: str, value: str, now: float, *, negated: bool = False, written: str = ""
+) -> Condition:
+    """Make the condition of `name:value`; the value may be empty, compared (`>3`) or `a OR b`."""
+    inner = value.strip()
+    if inner.startswith("(") and inner.endswith(")"):
+        inner = inner[1:-1].strip()
+    plain = Condition("field", negated=negated, written=written, name=name)
+    if not inner:
+        return replace(plain, sign="has")
+    if inner.casefold() in _EMPTY:
+        return replace(plain, sign="empty")
+    values = [_bare(one) for one in _OR.split(inner)]
+    compared = _COMPARED.fullmatch(inner)
+    if compared and len(values) == 1:
+        sign: Sign = compared["sign"]  # type: ignore[assignment]  # the expression takes no other
+        return _compared(plain, sign, _bare(compared["value"]), now)
+    return _equal(plain, tuple(filter(None, values)), now)
+
+
+def where_condition(text: str, now: float) -> Condition:
+    """Make the condition that `--where` sets; raise `UsageError` when it sets none."""
+    found = _WHERE.fullmatch(text)
+    name = found["name"].strip().strip("[]").strip(_AROUND).strip() if found else ""
+    if found is None or not name:
+        raise UsageError(f"{text!r} names no field.", _HOW)
+    sign, value = found["sign"] or "", (found["value"] or "").strip().rstrip("]")
+    if sign and not value:
+        raise UsageError(f"{text!r} names no value.", _HOW)
+    negated = bool(found["not"]) != (sign == "!=")
+    if sign in {"<", "<=", ">", ">="}:
+        value = sign + value
+    return property_condition(name, value, now, negated=negated, written=f"--where {text}")
+
+
+def _compared(plain: Condition, sign: Sign, value: str, now: float) -> Condition:
+    if sign == "=":
+        return _equal(plain, (value,), now)
+    return replace(plain, values=(day_of(value, now) or value,), sign=sign)
+
+
+def _equal(plain: Condition, values: tuple[str, ...], now: float) -> Condition:
+    if plain.name.casefold() in _TAGS:
+        tags = tuple(value.lstrip("#").strip("/") for value in values)
+        return replace(plain, kind="tag", values=tags, name="")
+    # A field may hold the word itself as well as the day that it stands for.
+    days = tuple(day for value in values if value.isalpha() and (day := day_of(value, now)))
+    return replace(plain, values=(*values, *days))
+
+
+def _bare(value: str) -> str:
+    return value.strip().strip(_AROUND).strip()

@@ -30,13 +30,13 @@ from dowse._model import (
     Vector,
 )
 from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
-from dowse._search.conditions import meeting
+from dowse._search.request import meeting
 from dowse._text.matching import rarity
 from dowse.errors import Damaged
 
 if TYPE_CHECKING:
     from dowse._index.source.roots import Root
-    from dowse._search.confidence.model import Domain
+    from dowse._search.confidence import Domain
     from dowse._search.pipeline import SearchSettings
     from dowse._search.request import SearchRequest
 

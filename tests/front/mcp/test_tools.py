@@ -16,7 +16,7 @@ from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.mcp.tools.table import ALIASES
 from dowse._project.pool import EnginePool
-from dowse._search.present.budget import count_tokens
+from dowse._search.formats import count_tokens
 from mcp_client import Ask, text_of, with_client
 from tiny_model import make_model
 

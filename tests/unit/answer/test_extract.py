@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse._model import Answer, Hit, Trace
-from dowse._search.answer.extract import AnswerOptions, extract_answer, read_of
+from dowse._search.answer import AnswerOptions, extract_answer, read_of
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 

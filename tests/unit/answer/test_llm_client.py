@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from dowse._search.answer.extract import AnswerOptions
-from dowse._search.answer.llm import EndpointWriter
+from dowse._search.answer import AnswerOptions, EndpointWriter
 from dowse.errors import EndpointFailed
 
 _KEY = "sk-very-secret-0815"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dowse._search.answer.llm import instructions_and_material, written_answer
+from dowse._search.answer import instructions_and_material, written_answer
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dowse._search.answer.extract import AnswerOptions
+from dowse._search.answer import AnswerOptions
 from dowse.errors import BadSettings
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._search.answer.extract import sentences
+from dowse._search.answer import sentences
 
 
 @pytest.mark.parametrize(

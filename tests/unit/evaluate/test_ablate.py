@@ -8,10 +8,10 @@ from msgspec.structs import fields, replace
 from dowse._config.schema import Settings, change_search
 from dowse._project.evaluation.measures import Collection, JudgedQuery, Ranked, Run
 from dowse._project.evaluation.report import BASELINE, Variant, ablate, ablations
+from dowse._search.documents import ThresholdOptions
+from dowse._search.fusion import GatherOptions
 from dowse._search.pipeline import SearchSettings
-from dowse._search.stages.documents import ThresholdOptions
-from dowse._search.stages.fusion import GatherOptions
-from dowse._search.stages.strategies import GraphOptions
+from dowse._search.strategies import GraphOptions
 
 
 def _changes(settings: SearchSettings, *, by_meaning: bool = True) -> dict[str, object]:

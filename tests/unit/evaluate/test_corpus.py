@@ -12,7 +12,7 @@ import pytest
 
 from dowse._index.markdown.document import parse
 from dowse._model import Document, Link
-from dowse._search.stages.dedup import near_duplicates
+from dowse._search.dedup import near_duplicates
 
 CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 NEVER_WRITTEN = {"cyser"}  # a vault without a single dangling link would be no vault

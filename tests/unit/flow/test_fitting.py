@@ -10,8 +10,8 @@ import pytest
 
 from dowse._model import EmbeddedBatch, Model, Vector
 from dowse._project.engine import Engine
-from dowse._search.confidence.fit import LEAST, fit_model
-from dowse._search.confidence.model import read_fit
+from dowse._search.confidence import read_fit
+from dowse._search.fit import LEAST, fit_model
 from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder
 from vaults import open_engine

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse._index.source.roots import Root
-from dowse._search.freshness import is_gone
+from dowse._search.documents import is_gone
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dowse._model.ports import KeywordField
 from dowse._project.engine import Engine
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
-from dowse._search.stages.strategies import SearchOptions
+from dowse._search.strategies import SearchOptions
 from dowse._store.keyword import KeywordIndex
 from dowse.errors import BadSettings, NotFound, StampMismatch, UsageError, WeightsMissing
 from dowse.testing import HashEmbedder, NoEmbedder

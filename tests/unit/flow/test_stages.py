@@ -16,8 +16,8 @@ from dowse._model import Hit, Response
 from dowse._project.engine import Engine
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
-from dowse._search.stages.expand import ExpandOptions
-from dowse._search.stages.strategies import linked_documents
+from dowse._search.strategies import linked_documents
+from dowse._search.understand import ExpandOptions
 from dowse._text.options import VocabularyOptions
 from vaults import index_notes
 

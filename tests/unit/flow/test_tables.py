@@ -18,10 +18,10 @@ from msgspec.structs import fields, replace
 import dowse
 from dowse._config.presets import PRESETS, preset_values
 from dowse._config.schema import known_settings
+from dowse._search import strategies
+from dowse._search.fusion import FuseOptions
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
-from dowse._search.stages import strategies
-from dowse._search.stages.fusion import FuseOptions
-from dowse._search.stages.strategies import MODES, STRATEGIES, Mode, StrategyWeights
+from dowse._search.strategies import MODES, STRATEGIES, Mode, StrategyWeights
 
 _SOURCE = Path(dowse.__file__).parent
 _ROOT = Path(__file__).parents[3]
@@ -173,18 +173,18 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of dowse with one more strategy and one more stage."""
     package = tmp_path_factory.mktemp("library") / "dowse"
     shutil.copytree(_SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "_search" / "stages" / "title.py").write_text(_STRATEGY, "utf-8")
+    (package / "_search" / "title.py").write_text(_STRATEGY, "utf-8")
     _add_row(
-        package / "_search" / "stages" / "strategies.py",
-        "from dowse._search.stages.title import TitleOptions, rank_by_title",
+        package / "_search" / "strategies.py",
+        "from dowse._search.title import TitleOptions, rank_by_title",
         (')\n"""The strategies, in', _STRATEGY_ROW),
         _STRATEGY_WEIGHT,
         _STRATEGY_SECTION,
     )
-    (package / "_search" / "stages" / "brief.py").write_text(_STAGE, "utf-8")
+    (package / "_search" / "brief.py").write_text(_STAGE, "utf-8")
     _add_row(
         package / "_search" / "pipeline.py",
-        "from dowse._search.stages.brief import BriefOptions, keep_brief",
+        "from dowse._search.brief import BriefOptions, keep_brief",
         ('    SearchStage("top_n"', _STAGE_ROW),
         _STAGE_SECTION,
     )
@@ -234,9 +234,9 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
         if path not in same or not filecmp.cmp(library / path, _SOURCE / path, shallow=False)
     }
     assert touched == {
-        "_search/stages/title.py",
-        "_search/stages/strategies.py",
-        "_search/stages/brief.py",
+        "_search/title.py",
+        "_search/strategies.py",
+        "_search/brief.py",
         "_search/pipeline.py",
         "_config/request.py",
     }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._search.confidence.model import background_terms, frequency_ratio
+from dowse._search.confidence import background_terms, frequency_ratio
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 

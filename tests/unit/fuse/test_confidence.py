@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse._model import Place
-from dowse._search.confidence.model import (
+from dowse._search.confidence import (
     FITS,
     LEAST_COSINE,
     USUAL_COSINE,
@@ -20,7 +20,7 @@ from dowse._search.confidence.model import (
     domain_by_meaning,
     domain_by_words,
 )
-from dowse._search.stages.fusion import gathered
+from dowse._search.fusion import gathered
 from real_model import real_embedder
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=100)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dowse._model import Place, Ranking
-from dowse._search.stages.fusion import Normalisation, fuse_by_score
+from dowse._search.fusion import Normalisation, fuse_by_score
 
 SEMANTIC = Ranking("semantic", [(1, 0.8), (2, 0.6), (3, 0.4)])
 KEYWORD = Ranking("keyword", [(2, 12.0), (4, 3.0)])

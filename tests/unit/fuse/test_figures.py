@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dowse._model import Place, Ranking
-from dowse._search.confidence.model import sigmoid
-from dowse._search.stages.fusion import fuse_by_rank
+from dowse._search.confidence import sigmoid
+from dowse._search.fusion import fuse_by_rank
 
 
 def _score(ranks: dict[str, int], weights: dict[str, float] | None = None) -> float:

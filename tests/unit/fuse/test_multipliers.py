@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._search.stages.boosts import community_multipliers, recency_multiplier
+from dowse._search.fusion import community_multipliers, recency_multiplier
 
 
 @pytest.mark.parametrize(

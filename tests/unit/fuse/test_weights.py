@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from dowse._model import Ranking
-from dowse._search.stages.fusion import dynamic_weights
+from dowse._search.fusion import dynamic_weights
 
 WEIGHTS = {"semantic": 1.0, "keyword": 1.0, "code": 1.0, "graph": 0.5}
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dowse._embed.open import open_model
 from dowse._embed.options import DEFAULT_MODEL
 from dowse._model import Hit, Response
-from dowse._search.present.budget import count_tokens, fit, tokens_of_texts, within_texts
+from dowse._search.formats import count_tokens, fit, tokens_of_texts, within_texts
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit

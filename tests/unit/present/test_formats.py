@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dowse._model import Hit, Response
-from dowse._search.present.formats import as_markdown
+from dowse._search.formats import as_markdown
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dowse._model import Query
-from dowse._search.confidence.label import QueryWords
-from dowse._search.query.interpret import understand
+from dowse._search.confidence import QueryWords
+from dowse._search.query import understand
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._search.present.snippet import Excerpt, excerpt, snippet
+from dowse._search.hits import Excerpt, excerpt, snippet
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.matching import Wanted
 from dowse._text.options import KeywordOptions

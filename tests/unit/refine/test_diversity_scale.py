@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dowse._model import Vector
-from dowse._search.stages.diversity import as_cosines, select_diverse
+from dowse._search.dedup import as_cosines, select_diverse
 
 
 def _unit(*degrees: float) -> list[Vector | None]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dowse._model import Vector
-from dowse._search.stages import dedup
-from dowse._search.stages.dedup import (
+from dowse._search import dedup
+from dowse._search.dedup import (
     fold_whitespace,
     near_duplicates,
     repeats,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._search.stages.boosts import raised_scores
+from dowse._search.fusion import raised_scores
 
 
 def test_one_passage_goes_more_than_half_of_the_way_to_one() -> None:

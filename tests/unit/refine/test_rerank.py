@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dowse._model import Chunk, DocumentEntry, Fields, StoredChunk
-from dowse._search.stages.rerank import passage, reorder
+from dowse._search.documents import passage, reorder
 
 
 def test_new_scores_alone_decide() -> None:

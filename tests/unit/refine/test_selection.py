@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dowse._model import Vector
-from dowse._search.stages.diversity import over_limit, select_diverse
+from dowse._search.dedup import over_limit, select_diverse
 
 
 def at(degrees: float) -> Vector:

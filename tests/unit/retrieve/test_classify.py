@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._search.stages.classify import ClassifyOptions, classify
+from dowse._search.understand import ClassifyOptions, classify
 from dowse.errors import BadSettings
 
 

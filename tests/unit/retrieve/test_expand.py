@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dowse._model import Matrix
-from dowse._search.stages.expand import ExpandOptions, nearest_words
+from dowse._search.understand import ExpandOptions, nearest_words
 from dowse.errors import BadSettings
 
 _QUERY = np.array([1, 0], dtype=np.float32)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse._model import Condition, Fields, Query
-from dowse._search.query.interpret import MOST_TERMS, understand
+from dowse._search.query import MOST_TERMS, understand
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 

@@ -10,9 +10,9 @@ import pytest
 from documents import make_document
 from dowse._model import Batch, Fields, IndexedDocument
 from dowse._model.ports import IndexReader, Store
-from dowse._search.conditions import meeting
-from dowse._search.query.interpret import Known, understand
-from dowse._search.query.understand import correct
+from dowse._search.query import Known, understand
+from dowse._search.request import meeting
+from dowse._search.understand import correct
 from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions

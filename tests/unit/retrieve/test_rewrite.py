@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dowse._model import Condition, Fields, Keys, Query
 from dowse._model.ports import IndexReader, KeywordField
-from dowse._search.confidence.label import QueryWords
-from dowse._search.query.interpret import understand
-from dowse._search.query.understand import correct
+from dowse._search.confidence import QueryWords
+from dowse._search.query import understand
+from dowse._search.understand import correct
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 

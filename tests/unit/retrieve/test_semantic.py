@@ -7,8 +7,8 @@ import math
 import pytest
 
 from dowse._model import Ranking
-from dowse._search.stages.fusion import trusted
-from dowse._search.stages.strategies import most_bm25
+from dowse._search.fusion import trusted
+from dowse._search.strategies import most_bm25
 from dowse._text.matching import rarity
 from dowse._text.scripts import latin_share
 

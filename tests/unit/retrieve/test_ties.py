@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dowse._search.request import SearchRequest
-from dowse._search.stages.retrieval import ties
+from dowse._search.strategies import ties
 from vaults import open_engine
 
 

@@ -5,7 +5,7 @@ import pytest
 from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
-from dowse._search.present.snippet import snippet
+from dowse._search.hits import snippet
 from dowse._text.sentences import is_finished, sentence_ends, shorten, split_sentences
 
 _OPTIONS = ChunkOptions(chunk_min=40, chunk_goal=60, chunk_max=110, overlap=0)

@@ -18,7 +18,7 @@ from dowse._project.pool import Job
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
 from dowse._search.pipeline import SEARCH_FLOW
-from dowse._search.stages.strategies import MODES, STRATEGIES
+from dowse._search.strategies import MODES, STRATEGIES
 from dowse.errors import DowseError
 
 SwitchType = Literal["boolean", "integer", "number", "string", "choice"]

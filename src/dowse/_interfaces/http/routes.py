@@ -50,8 +50,8 @@ from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
 from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
+from dowse._search.formats import within_texts
 from dowse._search.listing import FILTERS, SORTS, Filter
-from dowse._search.present.budget import within_texts
 from dowse._search.request import SearchRequest
 from dowse._text.matching import fold
 from dowse.errors import DowseError, NotFound

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from dowse._interfaces.mcp.quote import visible_line
-from dowse._search.present.budget import count_tokens
+from dowse._search.formats import count_tokens
 from dowse.errors import UsageError
 
 Json = dict[str, Any]

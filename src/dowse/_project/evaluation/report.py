@@ -21,7 +21,7 @@ from dowse._project.evaluation.measures import (
     measure_queries,
 )
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
-from dowse._search.stages.strategies import STRATEGIES
+from dowse._search.strategies import STRATEGIES
 
 
 class TypeReport(Struct, frozen=True):

@@ -28,7 +28,7 @@ from dowse._project.evaluation.own_queries import FEW, OwnQuery
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import NO_FILTERS, Filters, SearchRequest
-from dowse._search.stages.strategies import STRATEGIES
+from dowse._search.strategies import STRATEGIES
 from dowse.errors import UsageError
 
 # ── The settings that are tried: ways of fusing, and weights of fields ──────────

@@ -30,7 +30,7 @@ from dowse.errors import DowseError, NotFound, UsageError
 if TYPE_CHECKING:
     from dowse._model import Passage
     from dowse._project.engine import Engine
-    from dowse._search.related import LinkGraph, Neighbour, Related
+    from dowse._search.listing import LinkGraph, Neighbour, Related
 
 _GET_EXAMPLES = """\
 \b

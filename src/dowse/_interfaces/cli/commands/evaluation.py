@@ -37,8 +37,8 @@ from dowse._project.evaluation.tune import (
     own_questions,
     tune,
 )
-from dowse._search.confidence.fit import LEAST
-from dowse._search.confidence.model import DEFAULT
+from dowse._search.confidence import DEFAULT
+from dowse._search.fit import LEAST
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
 from dowse.errors import UsageError

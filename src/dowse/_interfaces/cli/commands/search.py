@@ -31,9 +31,16 @@ from dowse._interfaces.records import ExplanationRecord, ResponseRecord, Searche
 from dowse._interfaces.served import ask
 from dowse._model import Answer, Response, header_line
 from dowse._model.display import NO_GOOD_MATCH
-from dowse._search.answer.extract import OF_THE_WRITER
-from dowse._search.present.budget import count_tokens, tokens_of_texts, within_budget, within_texts
-from dowse._search.present.formats import as_markdown, grep_line, with_projects
+from dowse._search.answer import OF_THE_WRITER
+from dowse._search.formats import (
+    as_markdown,
+    count_tokens,
+    grep_line,
+    tokens_of_texts,
+    with_projects,
+    within_budget,
+    within_texts,
+)
 from dowse._search.request import SearchRequest
 from dowse._util.locations import locations
 from dowse._util.messages import counted

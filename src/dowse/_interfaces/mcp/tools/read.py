@@ -25,7 +25,7 @@ from dowse._interfaces.mcp.replies import (
     tokens_of_text,
 )
 from dowse._interfaces.records import NeighbourRecord, PassageRecord, RelatedRecord
-from dowse._search.present.budget import count_tokens, fill, fit
+from dowse._search.formats import count_tokens, fill, fit
 from dowse.errors import NotFound, UsageError
 
 if TYPE_CHECKING:

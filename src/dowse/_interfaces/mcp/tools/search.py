@@ -26,8 +26,7 @@ from dowse._interfaces.mcp.replies import (
 )
 from dowse._interfaces.records import HitRecord, Searched, hit_records
 from dowse._project.registry import ALL
-from dowse._search.present.budget import count_tokens, within_budget
-from dowse._search.present.formats import as_markdown, with_projects
+from dowse._search.formats import as_markdown, count_tokens, with_projects, within_budget
 from dowse._text.sentences import shorten
 from dowse.errors import NotFound, UsageError
 

@@ -1,22 +1,26 @@
-"""The first stage of a search: what the query means in this index, and what is to rank for it."""
+"""The stages that read a query: what it means in this index, its kind, and words like it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from msgspec import Meta
 from msgspec.structs import replace
 
-from dowse._model import Condition, Query
+from dowse._model import Condition, Matrix, Query, Vector, text_key
 from dowse._model.ports import Analyzer, IndexReader
-from dowse._search.conditions import leaves, meeting
-from dowse._search.query.interpret import COMPLETIONS, MOST_TERMS, Known, distinct, understand
-from dowse._search.query.parser import lex
-from dowse._search.stages.strategies import MODES, STRATEGIES
+from dowse._search.query import COMPLETIONS, MOST_TERMS, Known, distinct, lex, understand
+from dowse._search.request import leaves, meeting
 from dowse._search.state import SearchState
+from dowse._search.strategies import MODES, STRATEGIES, query_vector
 from dowse._text.matching import fold_word
+from dowse._text.scripts import late_pattern
+from dowse._util.arrays import np
+from dowse._util.bounds import SHARE, Options
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds
@@ -278,3 +282,177 @@ def listed(words: list[str]) -> str:
 
 def _with_notices(query: Query, notices: list[str]) -> Query:
     return replace(query, notices=distinct([*query.notices, *notices])) if notices else query
+
+
+# ── The kind of a query ─────────────────────────────────────────────────────────
+
+
+QueryType = Literal["factual", "navigational", "exploratory"]
+"""What a query asks for: a thing by its exact name, a place in the documents, or an explanation."""
+
+_FACTOR = Meta(ge=0, le=10)
+
+
+def _multiplies(kind: QueryType, when: str) -> str:
+    weights = " and ".join(one.name for one in STRATEGIES if one.favoured_by == kind)
+    return f"Multiplies the {weights} weight {when} (0–10)."
+
+
+# Names such as iPhone and gRPC are written so in prose: identifiers have two small letters before
+# the first capital.
+_CAMEL_CASE = late_pattern(r"\b(?!(?:mac|tv|watch)OS\b)[a-z][a-z0-9]+[A-Z]\w*")
+# Names of products and companies have the shape of identifiers. These are frequent in prose.
+_IN_PROSE = (
+    "AirPods|BitTorrent|CloudFront|CoffeeScript|DevOps|DigitalOcean|ESLint|FaceTime|GitHub|GitLab"
+    "|HashiCorp|IPSec|JavaScript|LibreOffice|LinkedIn|MacBook|NumPy|OneDrive|OneNote|OpenOffice"
+    "|OpenShift|OpenStack|PayPal|PowerPoint|PowerShell|PyTorch|SQLite|SciPy|SharePoint|SourceForge"
+    "|TensorFlow|TypeScript|VSCode|WhatsApp|WordPress|YouTube"
+)
+# Two capitalised parts and more, or an acronym before one: PascalCase, HTTPResponse.
+_PASCAL_CASE = late_pattern(
+    rf"\b(?!(?:{_IN_PROSE})s?\b)(?:[A-Z]{{2,}}(?=[A-Z][a-z0-9])|[A-Z][a-z0-9]+)"
+    r"(?:[A-Z][a-z0-9]+)*[A-Z][a-z0-9]{2,}\b"
+)
+_SNAKE_CASE = late_pattern(r"[^\W_]_+[^\W_]")
+_CALL = late_pattern(r"\w\(\)|\w\.\w+\(")  # foo.bar()
+_MEMBER = late_pattern(r"\w::\w")  # std::vector
+_VARIABLE = late_pattern(r"(?<![\w$])\$\{?[A-Za-z_]")  # $VAR, but no sum of money
+_FLAG = late_pattern(r"(?:^|\s)--?[A-Za-z]")  # kubectl get pods -o
+_SHAPES_OF_CODE = (_CAMEL_CASE, _PASCAL_CASE, _SNAKE_CASE, _CALL, _MEMBER, _VARIABLE, _FLAG)
+# A share, a sum of money and the number of a section are no versions.
+_VERSION = late_pattern(
+    r"(?<![0-9.,$€£])(?<!section )(?<!chapter )[0-9]+(?:\.[0-9]+)+(?![0-9,.]{0,20}\s?%)"
+    r"|\bv[0-9]+\b",
+    re.IGNORECASE,
+)
+_PLACE = late_pattern(
+    r"\b(?:sections?|chapters?|guides?|tutorials?|documentation|docs|handbook|appendix)\b"
+    r"|\[\[[^\[\]]+\]\]",
+    re.IGNORECASE,
+)
+
+
+class ClassifyOptions(Options, frozen=True):
+    """Whether the kind of a query changes the weights, and by how much."""
+
+    enabled: Annotated[bool, "Change the weights of strategies by the kind of the query."] = False
+    factual: Annotated[
+        float, _FACTOR, _multiplies("factual", "when the query names a thing exactly")
+    ] = 1.5
+    navigational: Annotated[
+        float, _FACTOR, _multiplies("navigational", "when the query asks for a place")
+    ] = 1.5
+    exploratory: Annotated[float, _FACTOR, _multiplies("exploratory", "of all other queries")] = 1.3
+
+    def multipliers(self, kind: QueryType) -> dict[str, float]:
+        """Return the factor for the weight of each strategy."""
+        favour = float(getattr(self, kind))
+        return {one.name: favour if one.favoured_by == kind else 1.0 for one in STRATEGIES}
+
+
+def weigh_by_type(search: SearchState) -> None:
+    """Let the kind of query change the weights."""
+    factors = search.settings.classify.multipliers(classify(search.request.query))
+    for strategy, factor in factors.items():
+        search.weights[strategy] *= factor
+
+
+def classify(text: str) -> QueryType:
+    """Classify a query as the user wrote it; the first kind that fits wins."""
+    searched = [piece for piece in lex(text) if piece.kind != "field" and not piece.negated]
+    words = " ".join(piece.text for piece in searched)
+    quoted = any(piece.kind in ("phrase", "code") for piece in searched)
+    if quoted or any(shape.search(words) for shape in (*_SHAPES_OF_CODE, _VERSION)):
+        return "factual"
+    return "navigational" if _PLACE.search(words) else "exploratory"
+
+
+# ── Words that mean nearly the same ─────────────────────────────────────────────
+
+
+class ExpandOptions(Options, frozen=True):
+    """Whether words near the query are appended to it for the semantic search."""
+
+    enabled: Annotated[
+        bool, "Add words of the documents that are close in meaning to the semantic query."
+    ] = False
+    terms: Annotated[int, Meta(ge=1, le=50), "How many words to add at most (1–50)."] = 3
+    similarity: Annotated[
+        float, SHARE, "Cosine to the query at or above which a word may be added (0–1)."
+    ] = 0.5
+
+
+_LEARN = "Make them with: dowse config set expand.enabled true, then dowse index"
+
+
+def expand_query(search: SearchState) -> None:
+    """Add the words of the documents nearest to the query, for the semantic ranking."""
+    vector = query_vector(search)
+    if vector is None:
+        return
+    words, vectors = search.parts.words(search.reader)
+    if not words:
+        search.notices.append(f"No word was added to the query: no word has a vector. {_LEARN}")
+        return
+    known = set(search.parts.analyzer.vocabulary(search.query.text))
+    added = nearest_words(vector, words, vectors, known, search.settings.expand)
+    if added:
+        search.embedded_text = " ".join([search.query.text, *added])
+        search.notices.append(f"The search by meaning added {listed(added)} to the query.")
+        search.vector = None  # of what was asked; the next one is of what is searched for
+
+
+def nearest_words(
+    query_vector: Vector,
+    words: Sequence[str],
+    vectors: Matrix,
+    query_words: Collection[str],
+    options: ExpandOptions,
+) -> list[str]:
+    """Find the words nearest to the query that are not in it; ties in alphabetical order.
+
+    `vectors` holds one row for each of `words`.
+    """
+    if not words:
+        return []
+    asked = {word.casefold() for word in query_words}
+    cosines = np.vecdot(vectors, query_vector).tolist()
+    near = [
+        (-cosine, word)
+        for cosine, word in zip(cosines, words, strict=True)
+        if cosine >= options.similarity and word.casefold() not in asked
+    ]
+    return [word for _, word in sorted(near)[: options.terms]]
+
+
+# ── The words of the documents with their vectors, kept for as long as the index stays the same ───
+
+
+class KnownWords:
+    """Remembers the vocabulary of the generation that was asked for last."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._of = (
+            -1,
+            -1,
+        )  # generation and size: a discarded index counts generations from 0
+        self._words: list[str] = []
+        self._vectors: Matrix | None = None
+
+    def of(self, reading: IndexReader) -> tuple[list[str], Matrix]:
+        """Return the words that have a vector, and their vectors."""
+        with self._lock:
+            wanted = (reading.catalogue.generation, reading.keyword.size)
+            if self._vectors is None or self._of != wanted:
+                self._words, self._vectors = self._load(reading)
+                self._of = wanted
+            return self._words, self._vectors
+
+    def _load(self, reading: IndexReader) -> tuple[list[str], Matrix]:
+        keys = {text_key(word): word for word in reading.vocabulary.most_frequent(self._size)}
+        known = reading.text_vectors.known(list(keys))
+        words = [word for key, word in keys.items() if key in known]
+        vectors = [known[key] for key in keys if key in known]
+        return words, np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)

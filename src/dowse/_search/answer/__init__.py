@@ -1,1 +1,0 @@
-"""Results → an answer: in the documents' own words, or written by a language model."""

@@ -1,1 +1,0 @@
-"""Ranking → what a person or a model reads."""

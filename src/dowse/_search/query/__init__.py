@@ -1,1 +1,0 @@
-"""What a query asks for: words, operators, filters and dates."""
