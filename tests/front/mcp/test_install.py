@@ -137,19 +137,9 @@ def test_what_the_user_noted_in_the_entry_stays(dowse: Dowse, json_client: Clien
             '[mcp_servers.dowse]\ncommand = "old"\nenabled = false # not now\n[a]\nb = 1\n',
             ["enabled = false", "[a]\nb = 1\n"],
         ),
-        (
-            "goose",
-            "# mine\nMODEL: x\nextensions:\n    # a list\n    other:\n        cmd: x\nlast: 1\n",
-            ["# mine", "    # a list\n    other:\n        cmd: x\nlast: 1\n"],
-        ),
-        (
-            "goose",
-            "extensions:\n  dowse:\n    cmd: old\n    enabled: false\n  other: {cmd: x}\n",
-            ["    enabled: false\n", "  other: {cmd: x}\n"],
-        ),
     ],
 )
-def test_comments_and_layout_of_toml_and_yaml_stay(
+def test_comments_and_layout_of_toml_stay(
     dowse: Dowse, name: str, before: str, kept: list[str]
 ) -> None:
     client = _BY_NAME[name]
@@ -168,7 +158,7 @@ def test_comments_and_layout_of_toml_and_yaml_stay(
         ("codex", "a = "),
         ("codex", "mcp_servers = 1"),
         ("goose", "a: [\n"),
-        ("goose", "extensions: {other: {cmd: x}}\n"),
+        ("goose", "# mine\nextensions:\n    # a list\n    other:\n        cmd: x\n"),
     ],
 )
 def test_toml_and_yaml_that_could_lose_something_are_left_alone(
@@ -181,6 +171,20 @@ def test_toml_and_yaml_that_could_lose_something_are_left_alone(
     assert seen.code == 2
     assert _entry(_BY_NAME[name], seen.out)  # it is printed, to be put in by hand
     assert path.read_text() == text
+
+
+def test_yaml_is_written_anew_with_what_else_is_in_it(dowse: Dowse) -> None:
+    client = _BY_NAME["goose"]
+    client.path.parent.mkdir(parents=True)
+    client.path.write_text(
+        "extensions:\n  dowse:\n    cmd: old\n    enabled: false\n  other: {cmd: x}\nlast: 1\n"
+    )
+    assert dowse("mcp", "install", "--client", "goose", "--write").code == 0
+    after = yaml.safe_load(client.path.read_text())
+    assert (after["extensions"]["other"], after["last"]) == ({"cmd": "x"}, 1)
+    assert _command(client, _entry(client)) == [DOWSE, "mcp"]
+    assert _entry(client)["enabled"] is False
+    assert "has it already" in dowse("mcp", "install", "--client", "goose", "--write").out
 
 
 def test_an_entry_for_one_folder_is_written_there(dowse: Dowse, home: Path) -> None:

@@ -110,8 +110,7 @@ class Client(Struct, frozen=True):
 
     def shown(self, entry: Object) -> str:
         """Return an entry alone, as it belongs into the configuration."""
-        _, put = _FORMS[self.form]
-        return put("", {self.key: {NAME: entry}}, self.key).rstrip("\n")
+        return _FORMS[self.form][1]("", self.key, entry).rstrip("\n")
 
 
 _STDIO = (("type", "stdio"),)
@@ -281,10 +280,21 @@ class Change(Struct, frozen=True):
 
 
 def plan_entry(path: Path, client: Client, entry: Object) -> Change:
-    """Put an entry into a configuration; raise `Refused` when that could lose something."""
+    """Put an entry into a configuration; raise `Refused` when that could lose something.
+
+    What the user or the client has added to dowse's entry stays.
+    """
     before = _read(path)
+    text = (before or "").replace("\r\n", "\n")
     try:
-        after = _with_entry((before or "").replace("\r\n", "\n"), client, entry)
+        servers = parsed(text, client.form).get(client.key)
+        if not isinstance(servers, dict | None):
+            raise ValueError(f'"{client.key}" in it is not an object')
+        known = (servers or {}).get(NAME)
+        wanted = _with_choices(entry, known, client.env) if isinstance(known, dict) else entry
+        after = (
+            text if text and known == wanted else _FORMS[client.form][1](text, client.key, wanted)
+        )
     except (ValueError, RecursionError) as error:
         why = f"it is not plain {client.form.upper()}, or could lose something"
         raise _refused(path, f"{why}: {error}") from error
@@ -304,11 +314,15 @@ def write(change: Change, command: str) -> Path | None:
     path = change.path
     _check_no_link(path, command)
     make_private_folder(path.parent)
-    backup, mode = None, PRIVATE_FILE
+    backup: Path | None = None
+    mode = PRIVATE_FILE
     if change.before is not None:
         if _read(path) != change.before:
             raise Refused(f"{path} has changed meanwhile.", "Try again.")
-        backup = _free(path.with_name(f"{path.name}.before-dowse"))
+        backup, number = path.with_name(f"{path.name}.before-dowse"), 1
+        while backup.exists():  # the oldest copy is kept too
+            number += 1
+            backup = path.with_name(f"{path.name}.before-dowse-{number}")
         mode = stat.S_IMODE(path.stat().st_mode)
         replace_file(backup, path.read_bytes(), mode=mode)
     replace_file(path, change.after.encode("utf-8"), mode=mode)
@@ -347,39 +361,15 @@ def _refused(path: Path, why: str) -> Refused:
     )
 
 
-def _free(path: Path) -> Path:
-    """Return a path where nothing is yet, so that the oldest copy is kept too."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
-
-
 # ── Putting an entry in ──────────────────────────────────────────────────────
 
 
 def parsed(text: str, form: Form) -> Object:
     """Read a configuration; raise `ValueError` if it could not be written again without loss."""
-    parse, _ = _FORMS[form]
-    whole = parse(text) if text.strip() else {}
+    whole = _FORMS[form][0](text) if text.strip() else {}
     if not isinstance(whole, dict):
         raise ValueError("it is not an object")
     return whole
-
-
-def _with_entry(text: str, client: Client, entry: Object) -> str:
-    whole = parsed(text, client.form)
-    servers = whole.get(client.key)
-    servers = {} if servers is None else servers
-    if not isinstance(servers, dict):
-        raise ValueError(f'"{client.key}" in it is not an object')
-    known = servers.get(NAME)
-    wanted = _with_choices(entry, known, client.env) if isinstance(known, dict) else entry
-    if text and known == wanted:
-        return text
-    _, put = _FORMS[client.form]
-    return put(text, whole | {client.key: servers | {NAME: wanted}}, client.key)
 
 
 def _with_choices(entry: Object, known: Object, env: str) -> Object:
@@ -387,14 +377,14 @@ def _with_choices(entry: Object, known: Object, env: str) -> Object:
     kept = {name: value for name, value in known.items() if name not in {*_OWN, env}}
     merged = kept | {name: one for name, one in entry.items() if name not in kept}
     others = known.get(env)
-    if not isinstance(others, dict):
-        return merged
-    variables = {name: value for name, value in others.items() if name not in _FOLDERS}
-    variables |= entry.get(env, {})
-    return merged | ({env: variables} if variables else {})
+    if isinstance(others, dict):
+        variables = {name: value for name, value in others.items() if name not in _FOLDERS}
+        variables |= entry.get(env, {})
+        merged |= {env: variables} if variables else {}
+    return merged
 
 
-# JSON is written anew, with its indentation and every number digit by digit.
+# JSON is written anew, with its indentation and every number digit by digit; YAML too.
 
 _INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
 # Stands for a number in a text, so that it is written again as it was.
@@ -402,85 +392,64 @@ _NUMBER = re.compile(r'"\\u0000(?P<digits>[-+.0-9eE]+)\\u0000"')
 
 
 def _parse_json(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> Object:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("it has a name twice")
+        return found
+
     if "\\u0000" in text:
         raise ValueError("it has a NUL character")
-    whole = json.loads(text, object_pairs_hook=_once, parse_float=lambda digits: f"\0{digits}\0")
+    whole = json.loads(text, object_pairs_hook=once, parse_float=lambda digits: f"\0{digits}\0")
     json.dumps(whole, ensure_ascii=False).encode()
     return whole
 
 
-def _once(pairs: list[tuple[str, Any]]) -> Object:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("it has a name twice")
-    return found
-
-
-def _put_json(text: str, whole: Object, _: str) -> str:
+def _put_json(text: str, key: str, entry: Object) -> str:
+    whole = _with_entry(parsed(text, "json"), key, entry)
     indent = _INDENT.match(text)
     written = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
     return _NUMBER.sub(lambda match: match["digits"], written) + "\n"
 
 
-# Of TOML and YAML one entry is written; to write all of it again would lose the comments.
-
-
-def _put_toml(text: str, whole: Object, key: str) -> str:
+def _put_toml(text: str, key: str, entry: Object) -> str:
     import tomlkit  # noqa: PLC0415  most clients need none of it
 
-    document = tomlkit.parse(text)
+    document = tomlkit.parse(text)  # it keeps comments and layout
     if key not in document:
         document[key] = tomlkit.table(is_super_table=True)
-    document[key][NAME] = whole[key][NAME]
-    return _checked(tomlkit.dumps(document), whole, tomllib.loads)
+    document[key][NAME] = entry
+    written = tomlkit.dumps(document)
+    if tomllib.loads(written) != _with_entry(tomllib.loads(text), key, entry):
+        raise ValueError("the entry cannot be put in without changing something else")
+    return written
 
 
 def _parse_yaml(text: str) -> Any:
     import yaml  # noqa: PLC0415  as above
 
     try:
-        return yaml.safe_load(text) or {}
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
 
 
-def _put_yaml(text: str, whole: Object, key: str) -> str:
+def _put_yaml(text: str, key: str, entry: Object) -> str:
     import yaml  # noqa: PLC0415  as above
 
-    lines = text.splitlines()
-    start = next((n for n, line in enumerate(lines) if re.match(rf"{key}:\s*(#.*)?$", line)), None)
-    if start is None:
-        lines, start = [*lines, f"{key}:"], len(lines)
-    below = (
-        line for line in lines[start + 1 :] if line.strip() and not line.lstrip().startswith("#")
-    )
-    indent = re.match(r" *", next(below, ""))[0] or "  "  # type: ignore[index]  # it always matches
-    entry = yaml.safe_dump({NAME: whole[key][NAME]}, sort_keys=False, allow_unicode=True)
-    first, last = _lines_of(lines, start, f"{indent}{NAME}:", len(indent))
-    lines[first:last] = [f"{indent}{line}" for line in entry.splitlines()]
-    return _checked("\n".join(lines) + "\n", whole, _parse_yaml)
+    if "#" in text:
+        raise ValueError("it may have comments")
+    whole = _with_entry(parsed(text, "yaml"), key, entry)
+    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
 
 
-def _lines_of(lines: list[str], start: int, head: str, indent: int) -> tuple[int, int]:
-    """Find the lines that an entry has now: none, right below the key, where it is new."""
-    first = next((n for n in range(start + 1, len(lines)) if lines[n].rstrip() == head), None)
-    if first is None:
-        return start + 1, start + 1
-    last = first + 1
-    while last < len(lines) and lines[last].startswith(" " * (indent + 1)):
-        last += 1
-    return first, last
+def _with_entry(whole: Object, key: str, entry: Object) -> Object:
+    return whole | {key: (whole.get(key) or {}) | {NAME: entry}}
 
 
-def _checked(text: str, whole: Object, parse: Callable[[str], Any]) -> str:
-    if parse(text) != whole:
-        raise ValueError("the entry cannot be put in without changing something else")
-    return text
-
-
-_FORMS: Mapping[Form, tuple[Callable[[str], Any], Callable[[str, Object, str], str]]] = {
+_FORMS: Mapping[Form, tuple[Callable[[str], Any], Callable[[str, str, Object], str]]] = {
     "json": (_parse_json, _put_json),
     "toml": (tomllib.loads, _put_toml),
     "yaml": (_parse_yaml, _put_yaml),
 }
-"""Of each form the reader, and the writer: of a text, of all that it is to hold, and of its key."""
+"""Of each form the reader, and what puts an entry below a key of a text."""
