@@ -22,7 +22,7 @@ from dowse import Dowse
 from dowse._config.parameters import check_arguments
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import page
-from dowse._interfaces.mcp.tools.table import tools
+from dowse._interfaces.mcp.tools import tools
 from dowse._project.pool import EnginePool
 from dowse._search.formats import count_tokens
 from dowse.errors import DowseError

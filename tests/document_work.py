@@ -8,7 +8,7 @@ from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
 from dowse._index.source.files import decode
-from dowse._interfaces.mcp.quote import visible
+from dowse._interfaces.mcp.replies import visible
 from dowse._model import Fields
 from dowse._search.answer import sentences
 from dowse._search.formats import count_tokens

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import OwnSocket, Server, application
-from dowse._interfaces.mcp.http import McpEndpoint
+from dowse._interfaces.mcp.server import McpEndpoint
 from dowse._project.pool import EnginePool
 
 _PATIENCE = 30.0

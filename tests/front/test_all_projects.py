@@ -17,9 +17,8 @@ from command_line import Dowse
 from dowse import AllDowse, AsyncAllDowse
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
-from dowse._interfaces.mcp.http import McpEndpoint
 from dowse._interfaces.mcp.projects import VisibleProjects
-from dowse._interfaces.mcp.server import build_server
+from dowse._interfaces.mcp.server import McpEndpoint, build_server
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.answer import EndpointWriter
@@ -257,7 +256,7 @@ def test_agents_are_told_what_is_in_each_project(service: EnginePool) -> None:
         return client.instructions or ""
 
     projects = {one.name: service.workspace.description(one) for one in service.projects()}
-    from dowse._interfaces.mcp.instructions import introduced  # noqa: PLC0415  with what it is given
+    from dowse._interfaces.mcp.replies import introduced  # noqa: PLC0415  with what it is given
 
     server = build_server(VisibleProjects(lambda: service), introduced(projects))
     told = with_client(server, work)

@@ -11,7 +11,7 @@ import msgspec
 
 from dowse._config.schema import known_settings
 from dowse._interfaces.http.openapi import description
-from dowse._interfaces.mcp.tools.table import TOOLS
+from dowse._interfaces.mcp.tools import TOOLS
 from rows import check_rows
 
 _ROOT = Path(__file__).parents[2]

@@ -7,10 +7,8 @@ import shlex
 from pathlib import Path
 
 from command_line import Dowse
-from dowse._interfaces.mcp import instructions
 from dowse._interfaces.mcp.clients import CLIENTS
-from dowse._interfaces.mcp.tools import read, search
-from dowse._interfaces.mcp.tools.table import ALIASES, TOOLS
+from dowse._interfaces.mcp.tools import ALIASES, READ_TOKENS, SEARCH_TOKENS, TOOLS
 from mcp_client import ERAS
 
 _PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")
@@ -26,10 +24,10 @@ def test_every_tool_and_parameter_is_documented() -> None:
 
 
 def test_names_figures_and_revisions_are_those_of_the_code() -> None:
-    for name in (*ALIASES, instructions.PROMPT):
+    for name in (*ALIASES, "search_documents"):
         assert f"`{name}`" in _PAGE
-    assert f"A search keeps to {search.MAX_TOKENS}" in _PAGE
-    assert f"reading to {read.MAX_TOKENS} when" in _PAGE
+    assert f"A search keeps to {SEARCH_TOKENS}" in _PAGE
+    assert f"reading to {READ_TOKENS} when" in _PAGE
     assert all(revision in _PAGE for revision in ERAS.values())
 
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import Server, application
-from dowse._interfaces.mcp.http import McpEndpoint
+from dowse._interfaces.mcp.server import McpEndpoint
 from dowse._project.pool import EnginePool
 from mcp_client import ERAS, with_client
 

@@ -15,9 +15,8 @@ import yaml
 
 from command_line import DOWSE, Dowse
 from dowse._interfaces.mcp import clients
-from dowse._interfaces.mcp.clients import CLIENTS, Client, parsed
-from dowse._interfaces.mcp.instructions import SKILL
-from dowse._interfaces.mcp.tools.table import TOOLS
+from dowse._interfaces.mcp.clients import CLIENTS, SKILL, Client, parsed
+from dowse._interfaces.mcp.tools import TOOLS
 
 _BY_NAME = {one.name: one for one in CLIENTS}
 

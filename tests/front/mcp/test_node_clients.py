@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from command_line import DOWSE
-from dowse._interfaces.mcp.tools.table import TOOLS
+from dowse._interfaces.mcp.tools import TOOLS
 from gates import find_tool
 
 _NODE = Path(__file__).with_name("node")

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
-from dowse._interfaces.mcp.tools.table import ALIASES
+from dowse._interfaces.mcp.tools import ALIASES
 from dowse._project.pool import EnginePool
 from dowse._search.formats import count_tokens
 from mcp_client import Ask, text_of, with_client

@@ -112,7 +112,7 @@ from dowse._project.evaluation.report import ablations
 from dowse._search.pipeline import SearchSettings
 from dowse._interfaces.cli.main import cli
 from reference import commands_page, root_context, settings_page
-from dowse._interfaces.mcp.tools.table import tools
+from dowse._interfaces.mcp.tools import tools
 from dowse._interfaces.http.openapi import description
 from dowse._interfaces.http.records import SwitchesRecord
 from dowse._interfaces.cli.draw.hits import draw_trace

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import Dowse
 from dowse._interfaces.mcp.projects import VisibleProjects
-from dowse._interfaces.mcp.tools.table import TOOLS
+from dowse._interfaces.mcp.tools import TOOLS
 from dowse._project.pool import EnginePool
 from dowse._project.wiring import Given
 from dowse._project.workspace import Workspace

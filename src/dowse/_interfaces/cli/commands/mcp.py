@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -74,7 +75,12 @@ def mcp_command(context: click.Context, compat: bool, log_format: str, log_level
 
 
 def _serve(call: Call, *, compat: bool) -> None:
-    from dowse._interfaces.mcp.stdio import serve_stdio  # noqa: PLC0415  --help does not need it
+    # Thousands of small objects are made while the SDK is loaded, and all of them stay.
+    gc.disable()
+    from dowse._interfaces.mcp.server import serve_stdio  # noqa: PLC0415  --help does not need it
+
+    gc.freeze()
+    gc.enable()
 
     if sys.stdin.isatty():
         call.remark(
@@ -112,7 +118,7 @@ def _project_names(pinned: str | None) -> list[str]:
 
 def _introduced(where: Locations, names: list[str]) -> list[str]:
     """The projects, each with what is said of it."""
-    from dowse._interfaces.mcp.instructions import introduced  # noqa: PLC0415  as above
+    from dowse._interfaces.mcp.replies import introduced  # noqa: PLC0415  as above
     from dowse._project.introduction import introduction_of  # noqa: PLC0415  as above
 
     files = {name: where.projects / name / "project.toml" for name in names}

@@ -116,7 +116,7 @@ def serve_command(  # noqa: PLR0917  click passes them by name
         application,
         bind,
     )
-    from dowse._interfaces.mcp.http import McpEndpoint  # noqa: PLC0415  as above
+    from dowse._interfaces.mcp.server import McpEndpoint  # noqa: PLC0415  as above
     from dowse._project.pool import EnginePool  # noqa: PLC0415  as above
 
     start_logging(log_format, log_level)

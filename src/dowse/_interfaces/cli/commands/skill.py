@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.command import Command, Group, pass_call
-from dowse._interfaces.mcp.clients import CLIENTS, find_client, plan_text, write
-from dowse._interfaces.mcp.instructions import SKILL
+from dowse._interfaces.mcp.clients import CLIENTS, SKILL, find_client, plan_text, write
 from dowse.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,0 +1,856 @@
+"""What agents can call: what each tool does, and at the end the table of all tools.
+
+A reply is written in two forms, a structure and a text, each with as much as its budget of tokens
+takes. Names and texts of documents are quoted, with nothing hidden.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dowse._config.parameters import Arguments, Parameter, object_schema
+from dowse._config.request import build_request, option, options_of
+from dowse._interfaces.mcp.projects import VisibleProjects
+from dowse._interfaces.mcp.replies import (
+    QUOTED,
+    SCHEME,
+    Json,
+    Reply,
+    ResourceLink,
+    callable_name,
+    coded,
+    fenced,
+    link_to,
+    parse_uri,
+    quoted,
+    tokens_of_structure,
+    tokens_of_text,
+    uri_of,
+    visible_line,
+)
+from dowse._project.registry import ALL
+from dowse._search.formats import (
+    as_markdown,
+    count_tokens,
+    fill,
+    fit,
+    with_projects,
+    within_budget,
+)
+from dowse._text.dates import iso
+from dowse._text.sentences import shorten
+from dowse.errors import DowseError, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from dowse._interfaces.records import Searched
+    from dowse._model import Hit, Passage, Response
+    from dowse._project.engine import Engine
+    from dowse._search.listing import Counted, ListedDocument
+    from dowse._search.related import Neighbour
+
+SEARCH_TOKENS = 4000
+"""How long a reply with results may be when the call does not say."""
+
+READ_TOKENS = 8000
+"""How long a reply with passages may be when the call does not say."""
+
+
+def _heading(notices: Sequence[str]) -> list[str]:
+    """Return the lines that every text which quotes documents begins with."""
+    return [QUOTED, *(f"> {notice}" for notice in notices)]
+
+
+# ── Searching ────────────────────────────────────────────────────────────────
+
+_LONGEST = 160  # characters of a line, in the compact form
+_TOP_N = "search.top_n"
+_MANY = 50  # results, where as many are wanted as fit
+
+
+def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """Find the passages that answer a query."""
+    compact = bool(arguments.get("compact"))
+    changed: dict[str, int] = {}
+    if "n" not in arguments and not any(one.startswith(_TOP_N) for one in arguments.get("set", ())):
+        # A budget without a number of results means all that fit.
+        changed = {_TOP_N: _MANY} if compact or "max_tokens" in arguments else {}
+    request = build_request(arguments, changed)
+    budget = request.max_tokens or SEARCH_TOKENS
+    with projects.searched(arguments.get("project")) as engine:
+        found = engine.search(request)
+        projects.pool.metrics.searched(engine.project.name, found.seconds)
+        told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
+        seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
+        if compact:
+            hits, nearest = tuple(map(_one_line, seen.hits)), tuple(map(_one_line, seen.nearest))
+            seen = replace(seen, hits=hits, nearest=nearest)
+
+        def structured(response: Response) -> Json:
+            return _structured(response, engine, compact=compact)
+
+        def text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
+            return (_compact_text(response), ()) if compact else _text(response, engine)
+
+        first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)), engine)
+        second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)), engine)
+        return Reply(structured(first), *text(second))
+
+
+def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """Find the passages that are like a text which might stand in an answer."""
+    asked = {**arguments, "query": arguments["hypothesis"], "mode": "hyde"}
+    return query_documents(projects, asked)
+
+
+def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
+    """Say that files are not as they were indexed, and have it updated; empty when they are."""
+    stale = [hit for hit in found.hits if hit.stale]
+    here = {}
+    for hit in stale:
+        searched = engine.of(hit.project)
+        try:
+            if searched.path_of(hit.document).exists():
+                here[searched.project.name] = searched.project
+        except NotFound:  # its folder does not belong to the project any more
+            continue
+    for project in here.values():
+        projects.pool.index(project)
+    if here:
+        return (
+            "Some of these files have changed since they were indexed; the index is being updated"
+            " in the background."
+        )
+    # An index that came from another machine has no files here, and a run would find none.
+    return "Some of these files are not here: this is what was indexed." if stale else ""
+
+
+def _visible(response: Response, engine: Searched) -> Response:
+    def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        return tuple(
+            replace(
+                hit,
+                title=visible_line(hit.title),
+                header_path=tuple(map(visible_line, hit.header_path)),
+                tags=tuple(map(visible_line, hit.tags)),
+                text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
+                score=round(hit.score, 4),
+            )
+            for hit in hits
+        )
+
+    return replace(
+        response,
+        hits=shown(response.hits),
+        nearest=shown(response.nearest),
+        notices=tuple(map(visible_line, response.notices)),
+        # Conditions are written as for the command line.
+        removed={name.removeprefix("--"): count for name, count in response.removed.items()},
+    )
+
+
+def _fitted(
+    whole: Response, budget: int, tokens: Callable[[Response], int], engine: Searched
+) -> Response:
+    """Keep as much of the results, or of what was nearest, as the budget takes."""
+    fitted = within_budget(whole, budget, tokens)
+    left_out = [
+        f"{callable_name(engine.of(hit.project).project.name, hit.document)}"
+        f":{hit.first_line}-{hit.last_line}"
+        for hit in whole.hits[len(fitted.hits) :]
+    ]
+    room, named = budget - tokens(fitted), 0
+    while named < len(left_out) and room > 0:
+        room -= count_tokens(f", {left_out[named]}")
+        named += 1
+    response = fitted
+    while named:  # name as many places of what was left out as the budget takes
+        said = f"{fitted.notices[-1]} Next: {', '.join(left_out[:named])}."
+        longer = replace(fitted, notices=(*fitted.notices[:-1], said))
+        if tokens(longer) <= budget:
+            response = longer
+            break
+        named -= 1
+    told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
+    while response.nearest and tokens(response) > budget:
+        response = replace(response, nearest=response.nearest[:-1], notices=told)
+    if tokens(response) > budget:
+        raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
+    return response
+
+
+def _structured(response: Response, engine: Searched, *, compact: bool) -> Json:
+    def told(hits: tuple[Hit, ...], offset: int = 0) -> list[Json]:
+        if compact:
+            return [_compact_hit(hit) for hit in hits]
+        return [_hit(rank, hit, engine) for rank, hit in enumerate(hits, offset + 1)]
+
+    structured: Json = {"project": engine.project.name, "about": QUOTED}
+    if not compact:
+        structured["query"] = response.query
+    structured |= {
+        "no_good_match": response.no_good_match,
+        "hits": told(response.hits, response.offset),
+        "notices": list(response.notices),
+    }
+    if not compact:
+        counts = _changes(response)
+        structured["statistics"] = {"counts": counts, "merged": response.merged}
+    if not response.hits:
+        structured["nearest"] = told(response.nearest)
+    if response.removed or not response.hits:
+        structured["removed"] = dict(response.removed)
+    return structured
+
+
+def _hit(rank: int, hit: Hit, engine: Searched) -> Json:
+    """Tell a result; some fields only where there is something to say."""
+    project = engine.of(hit.project).project.name
+    told: Json = {
+        "rank": rank,
+        "match": hit.match,
+        "id": hit.id,
+        "document": visible_line(hit.document),
+        "title": hit.title,
+        "header_path": list(hit.header_path),
+        "line": hit.line,
+        "first_line": hit.first_line,
+        "last_line": hit.last_line,
+        "modified": iso(hit.modified),
+        "text": hit.text,
+    }
+    extras: Json = {
+        "reason": hit.reason,
+        "score": hit.score,
+        "more": [f"{one.first_line}-{one.last_line}" for one in hit.more],
+        "tags": list(hit.tags),
+        "stale": hit.stale,
+        "page": hit.page,
+    }
+    told |= {name: value for name, value in extras.items() if value}
+    told["uri"] = uri_of(project, hit.document)
+    return told | {"project": project} if engine.project.name == ALL else told
+
+
+def _text(response: Response, engine: Searched) -> tuple[str, tuple[ResourceLink, ...]]:
+    """Write the results as Markdown, with links to their documents."""
+
+    def named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
+
+    shown = replace(response, hits=named(response.hits), nearest=named(response.nearest))
+    counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response).items())
+    told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
+    titles = {
+        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
+    }
+    links = tuple(link_to(*place, title) for place, title in titles.items())
+    return f"{QUOTED}\n\n{as_markdown(with_projects(shown))}\n{told}\n", links
+
+
+def _changes(response: Response) -> dict[str, int]:
+    """Keep the stages that changed how many candidates there are, each with what it left."""
+    changed, last = {}, 0
+    for stage, left in response.counts.items():
+        if left != last:
+            changed[stage] = last = left
+    return changed
+
+
+def _one_line(hit: Hit) -> Hit:
+    """Keep the line of the text that matches, or the first after it that says something."""
+    lines = hit.text.split("\n")
+    wanted = min(max(0, hit.line - hit.first_line), len(lines) - 1)
+    told = (line for line in lines[wanted:] if line.strip() and not line.lstrip().startswith("#"))
+    text = shorten(" ".join(next(told, lines[wanted]).split()), _LONGEST)
+    return replace(hit, text=text, first_line=hit.line, last_line=hit.line)
+
+
+def _compact_hit(hit: Hit) -> Json:
+    told: Json = {"project": hit.project} if hit.project else {}
+    return told | {
+        "document": visible_line(hit.document),
+        "line": hit.line,
+        "title": hit.title,
+        "text": hit.text,
+        "match": hit.match,
+    }
+
+
+def _compact_text(response: Response) -> str:
+    """Write the results as a list of lines."""
+    lines = [*_heading(response.notices), ""]
+    if not response.hits:
+        lines.append("Nothing was found.")
+    lines += [f"- {coded(one)} kept out {n}" for one, n in response.removed.items()]
+    if response.nearest:
+        lines.append("Nearest:")
+    if response.no_good_match:
+        lines.append("No good match. The nearest results:")
+    for hit in response.hits or response.nearest:
+        project = f"{hit.project}: " if hit.project else ""
+        place = coded(f"{visible_line(hit.document)}:{hit.line}")
+        lines.append(f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}")
+    return "\n".join(lines) + "\n"
+
+
+# ── Reading ──────────────────────────────────────────────────────────────────
+
+_MOST = 100  # documents of one pattern
+_NAMED = 10  # documents that are named of those left out
+_WILD = re.compile(r"[*?]")
+
+
+def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """Read documents, or parts of them; the notices name those that cannot be found."""
+    budget = arguments.get("max_tokens", READ_TOKENS)
+    found: list[tuple[Engine, Passage]] = []
+    failures: list[UsageError] = []
+    opened: dict[str | None, list[Engine]] = {}
+    with ExitStack() as held:
+        for written in arguments["references"]:
+            try:
+                project, reference = _parsed(written, arguments)
+                if project not in opened:
+                    opened[project] = held.enter_context(projects.engines(project))
+                engines = opened[project]
+                found += _matching(engines, reference) or [_one(engines, reference)]
+            except UsageError as error:
+                failures.append(error)
+        if not found:
+            raise failures[0]
+        passages = [
+            replace(
+                one,
+                title=visible_line(one.title),
+                text=quoted(engine, one.document, one.first_line, one.text),
+            )
+            for engine, one in found
+        ]
+        searched = {engine.project.name: engine for engine, _ in found}.values()
+        told = [visible_line(str(error)) for error in failures]
+        told += [one for engine in searched for one in projects.unfinished(engine)]
+        places = [engine.project.name for engine, _ in found]
+    return _passages_within(budget, list(zip(places, passages, strict=True)), told)
+
+
+def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
+    """Return the project and the document that a reference means."""
+    if reference.startswith(SCHEME):
+        return parse_uri(reference)
+    return arguments.get("project"), reference
+
+
+def _matching(engines: Sequence[Engine], pattern: str) -> list[tuple[Engine, Passage]]:
+    """Find the documents whose paths match a pattern; none where it is the name of a document."""
+    if not _WILD.search(pattern):
+        return []
+    wanted = re.compile(fnmatch.translate(pattern.removeprefix("./")), re.IGNORECASE)
+    ids = [(engine, one.id) for engine in engines for one in engine.documents()]
+    if any(id_ == pattern for _, id_ in ids):
+        return []
+    return [(engine, engine.get(id_)) for engine, id_ in ids if wanted.match(id_)][:_MOST]
+
+
+def _one(engines: Sequence[Engine], reference: str) -> tuple[Engine, Passage]:
+    """Find the passage that a reference means in the one project that has it."""
+    found: list[tuple[Engine, Passage]] = []
+    failures: list[UsageError] = []
+    for engine in engines:
+        try:
+            found.append((engine, engine.get(reference)))
+        except UsageError as error:
+            # The agent may have no command line.
+            listed = isinstance(error, NotFound) and "dowse ls" in error.hint
+            hint = "Find it with query_documents."
+            failures.append(NotFound(error.message, hint) if listed else error)
+    if not found:
+        raise failures[0]
+    if len(found) > 1:
+        names = ", ".join(engine.project.name for engine, _ in found)
+        raise UsageError(
+            f"{reference!r} is in several projects.", f"Pass project, one of: {names}."
+        )
+    return found[0]
+
+
+def _passages_within(budget: int, found: list[tuple[str, Passage]], notices: list[str]) -> Reply:
+    """Build the reply, each of its two forms with as much of the passages as the budget takes."""
+    names = [callable_name(project, one.document) for project, one in found]
+
+    def reply(room: int) -> Reply:
+        kept = []
+        told = list(notices)
+        texts = fit([one.text for _, one in found], max(0, room))
+        for name, (project, passage), text in zip(names, found, texts, strict=True):
+            if text is None:
+                break
+            if text != passage.text:
+                last = passage.first_line + text.count("\n")
+                told.append(
+                    f"{name} was cut to fit into {budget} tokens. Go on with the reference"
+                    f" {name}:{last}, or raise max_tokens."
+                )
+                passage = replace(passage, text=text, last_line=last)  # noqa: PLW2901  what is shown
+            kept.append((project, passage))
+        if left := names[len(kept) :]:
+            rest = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+            told.append(
+                f"Left out, since {budget} tokens were full: {', '.join(left[:_NAMED])}{rest}."
+            )
+        return _passages(found[0][0], kept, told)
+
+    whole = reply(sum(count_tokens(one.text) for _, one in found))
+
+    def fitted(tokens: Callable[[Reply], int]) -> Reply:
+        return whole if tokens(whole) <= budget else fill(reply, tokens, budget, budget)
+
+    text = fitted(lambda one: tokens_of_text(one.text, one.links))
+    structured = fitted(lambda one: tokens_of_structure(one.structured)).structured
+    if not structured["passages"]:
+        raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
+    return Reply(structured, text.text, text.links)
+
+
+def _passages(project: str, kept: list[tuple[str, Passage]], notices: list[str]) -> Reply:
+    parts = _heading(notices)
+    passages: list[Json] = []
+    links: dict[str, ResourceLink] = {}
+    for place, one in kept:
+        name = visible_line(one.document)
+        passages.append(
+            {
+                "document": name,
+                "title": one.title,
+                "first_line": one.first_line,
+                "last_line": one.last_line,
+                "total_lines": one.total_lines,
+                "text": one.text,
+                "uri": uri_of(place, one.document),
+            }
+        )
+        links[one.document] = link_to(place, one.document, one.title)
+        lines = f"lines {one.first_line}-{one.last_line} of {one.total_lines}"
+        parts += [f"## {coded(name)} · {lines}", fenced(one.text)]
+    structured = {"project": project, "about": QUOTED, "passages": passages, "notices": notices}
+    return Reply(structured, "\n\n".join(parts) + "\n", tuple(links.values()))
+
+
+def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """Find what belongs to a document: by links, by community, by meaning."""
+    named, reference = _parsed(arguments["reference"], arguments)
+    with projects.engines(named) as engines:
+        engine, meant = _one(engines, reference)
+        related = engine.related(meant.document, arguments["n"])
+        notices = projects.unfinished(engine)
+    project = engine.project.name
+
+    def told(neighbours: Sequence[Neighbour]) -> list[Json]:
+        return [
+            {"document": visible_line(one.id), "title": visible_line(one.title)}
+            | ({} if one.score is None else {"score": round(one.score, 4)})
+            | {"uri": uri_of(project, one.id)}
+            for one in neighbours
+        ]
+
+    groups = {
+        "links_to": ("Links to", told(related.linked)),
+        "linked_from": ("Linked from", told(related.linking)),
+        "community": ("Same community", told(related.community)),
+        "similar": ("Similar", told(related.similar)),
+    }
+    dangling = [visible_line(one) for one in related.dangling]
+    document = visible_line(related.document)
+    lines = [*_heading(notices), f"\n# Belongs to {coded(document)}"]
+    links = {}
+    for heading, group in groups.values():
+        lines += [f"\n## {heading}\n"] if group else []
+        for one in group:
+            cosine = f" · {one['score']:.2f}" if "score" in one else ""
+            lines.append(f"- {coded(one['document'])} {coded(one['title'])}{cosine}")
+            links[one["uri"]] = ResourceLink(one["uri"], one["document"], one["title"])
+    if dangling:
+        lines += ["\n## Leads nowhere yet\n", *(f"- {coded(one)}" for one in dangling)]
+    structured = {
+        "project": project,
+        "about": QUOTED,
+        "document": document,
+        "title": visible_line(related.title),
+        **{name: group for name, (_, group) in groups.items()},
+        "dangling": dangling,
+        "notices": notices,
+    }
+    return Reply(structured, "\n".join(lines) + "\n", tuple(links.values()))
+
+
+# ── What there is before anything is asked ───────────────────────────────────
+
+_VALUES = 8  # of each field
+
+
+def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """List folders, tags and fields with counts; with a path, only below it, and its documents."""
+    below, most = arguments.get("path", ()), arguments["n"]
+    with projects.engine(arguments.get("project")) as engine:
+        folders = engine.values_of("path", below)
+        largest = sorted(folders, key=lambda one: -one.documents)[:most]
+        structured: Json = {
+            "project": engine.project.name,
+            "about": QUOTED,
+            "folders": _counted([one for one in folders if one in largest]),  # by their paths
+            "tags": _counted(engine.values_of("tag", below)[:most]),
+            "fields": [
+                {
+                    "name": visible_line(one.name),
+                    "documents": one.documents,
+                    "different": len(one.values),
+                    "values": _counted(one.values[:_VALUES]),
+                }
+                for one in engine.fields(below)[:most]
+            ],
+            "notices": projects.unfinished(engine),
+        }
+        if below:
+            listed = engine.listed("path", "", below)
+            structured["documents"] = [_document(one, engine) for one in listed[:most]]
+            structured["total"] = len(listed)
+    lines = _heading(structured["notices"])
+    lines += [f"\n{name.capitalize()}: {_names(structured[name])}" for name in ("folders", "tags")]
+    lines.append("\nFields:")
+    for one in structured["fields"]:
+        rest = ", …" if one["different"] > len(one["values"]) else ""
+        lines.append(f"- {coded(one['name'])} ({one['documents']}): {_names(one['values'])}{rest}")
+    if below:
+        documents = structured["documents"]
+        heading = f"\n{len(documents)} of {structured['total']} documents:"
+        lines += [heading, *map(_document_line, documents)]
+    return Reply(structured, "\n".join(lines) + "\n")
+
+
+def recent(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """List the documents that changed last, newest first."""
+    since, below = arguments.get("since", ""), arguments.get("path", ())
+    with projects.engines(arguments.get("project")) as engines:
+        every = [
+            (engine, one) for engine in engines for one in engine.listed("modified", since, below)
+        ]
+        every.sort(key=lambda one: -one[1].entry.modified)
+        several = len(engines) > 1
+        shown = [_document(one, engine, several=several) for engine, one in every[: arguments["n"]]]
+        structured: Json = {
+            "project": ALL if several else engines[0].project.name,
+            "about": QUOTED,
+            "documents": shown,
+            "total": len(every),
+            "notices": [one for engine in engines for one in projects.unfinished(engine)],
+        }
+    heading = f"\n{len(shown)} of {len(every)} documents, newest first:"
+    lines = [*_heading(structured["notices"]), heading, *map(_document_line, shown)]
+    return Reply(structured, "\n".join(lines) + "\n")
+
+
+def _counted(counted: Sequence[Counted]) -> list[Json]:
+    return [{"name": visible_line(one.name), "documents": one.documents} for one in counted]
+
+
+def _names(counted: Sequence[Json]) -> str:
+    return ", ".join(f"{coded(one['name'])} {one['documents']}" for one in counted) or "none"
+
+
+def _document(listed: ListedDocument, engine: Engine, *, several: bool = False) -> Json:
+    told: Json = {"project": engine.project.name} if several else {}
+    return told | {
+        "document": visible_line(listed.entry.id),
+        "title": visible_line(listed.entry.fields.title),
+        "modified": iso(listed.entry.modified),
+        "links_in": listed.links_in,
+    }
+
+
+def _document_line(told: Json) -> str:
+    project = f"{told['project']}: " if "project" in told else ""
+    return f"- {project}{coded(told['document'])} {coded(told['title'])} {told['modified'][:10]}"
+
+
+def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
+    """Tell which projects there are; of one how fresh it is, and what it cannot do, and why."""
+    workspace = projects.pool.workspace
+    known = [
+        {
+            "name": one.name,
+            "roots": [str(root) for root in one.roots],
+            "description": visible_line(workspace.description(one)),
+        }
+        for one in projects.all()
+    ]
+    info: Json = {"projects": known, "missing": [], "notices": []}
+    try:
+        project = projects.project(arguments.get("project"))
+    except DowseError as error:
+        if "project" in arguments or not known:
+            raise
+        info["notices"] = [str(error)]
+    else:
+        engine = projects.pool.open(project)
+        with engine.hold():
+            info |= _state(projects, engine)
+    lines = []
+    for one in known:
+        said = f" ({one['description']})" if one["description"] else ""
+        lines.append(f"- project {one['name']}: {', '.join(one['roots'])}{said}")
+    if "status" in info:
+        lines += ["", f"# {info['project']}", "", *_state_lines(info)]
+    lines += [f"- missing: {one}" for one in info["missing"]]
+    lines += [f"- {one}" for one in info["notices"]]
+    return Reply(info, "\n".join(lines) + "\n")
+
+
+def _state(projects: VisibleProjects, engine: Engine) -> Json:
+    from dowse._project.doctor import missing_abilities  # noqa: PLC0415  70 ms; the handshake does not wait
+
+    project, status = engine.project, engine.status()
+    fresh = status.freshness
+    up_to_date = not (fresh.new or fresh.changed or fresh.deleted)
+    away = [str(root) for root in project.roots if not root.exists()]
+    notices = [*status.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
+    job = projects.pool.job(project.name)
+    running = job is not None and not job.ended.is_set()
+    if not running and not notices and not up_to_date:
+        notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
+        job = projects.pool.index(project)
+        notices.append("The folder has changed; the index is being updated in the background.")
+    state: Json = {
+        "project": project.name,
+        "model": str((status.stamp or {}).get("model", "none")),
+        "status": {
+            "indexed": status.stamp is not None,
+            "up_to_date": up_to_date,
+            "freshness": msgspec.to_builtins(fresh),
+            "counts": msgspec.to_builtins(status.counts),
+        },
+        "missing": list(missing_abilities(engine)) if status.stamp else [],
+        "notices": notices,
+    }
+    if job is not None:
+        event = job.event
+        told = {
+            "running": not job.ended.is_set(),
+            "stage": event.stage if event else "",  # empty before it has said anything
+            "done": event.done if event else 0,
+            "total": event.total if event else None,  # not given while nobody knows
+            "unit": event.unit if event else "files",
+            "error": str(job.error) if job.error else None,
+        }
+        state["job"] = {name: value for name, value in told.items() if value is not None}
+    return state
+
+
+def _state_lines(info: Json) -> Iterator[str]:
+    status, counts = info["status"], info["status"]["counts"]
+    if not status["indexed"]:
+        yield "- not indexed yet"
+    else:
+        yield f"- {counts['documents']} documents, {counts['chunks']} chunks, model {info['model']}"
+        behind = "- behind: {new} new, {changed} changed, {deleted} deleted"
+        yield "- up to date" if status["up_to_date"] else behind.format_map(status["freshness"])
+    if job := info.get("job"):
+        state = "running" if job["running"] else "ended"
+        total = f" of {job['total']}" if "total" in job else ""
+        said = f": {job['stage']} {job['done']}{total} {job['unit']}" if job["stage"] else ""
+        yield f"- indexing {state}{said}"
+        if "error" in job:
+            yield f"- indexing failed: {job['error']}"
+
+
+# ── The table ────────────────────────────────────────────────────────────────
+
+
+class ToolSpec(Struct, frozen=True):
+    """One tool."""
+
+    name: str
+    title: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    gives: tuple[str, ...]  # the fields that its structure always has
+    run: Callable[[VisibleProjects, Arguments], Reply]
+    alias: bool = False  # another tool's other name: listed briefly
+
+    @property
+    def input(self) -> Json:
+        """The schema of what it takes; another name of a tool leaves out what that explains."""
+        described = {
+            one.name: one.schema(brief=True)
+            | ({} if self.alias or not one.meaning else {"description": one.meaning})
+            for one in self.parameters
+        }
+        return object_schema(self.parameters, described)
+
+    @property
+    def output(self) -> Json:
+        """The schema of what it gives. Every conversation pays for it, so it is short."""
+        return {"type": "object", "required": list(self.gives)}
+
+
+def _quoting(*fields: str) -> tuple[str, ...]:
+    """Name the fields of a structure that quotes documents."""
+    return ("project", "about", *fields, "notices")
+
+
+_PROJECT = Parameter("project", "Which project; needed if unclear.")
+_PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
+_COMPACT = Parameter("compact", "One line per result, for wide questions.", "boolean")
+_OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
+
+_SHORTER = {
+    "offset": "How many of the first to pass over.",
+    "mode": "By words and meaning (hybrid), one of them, names in code, or likeness (hyde).",
+}
+_OF_A_QUERY = (
+    options_of("search")[0],
+    _PROJECT_OR_ALL,
+    *(
+        replace(one, meaning=_SHORTER.get(one.name, one.meaning))
+        for one in options_of("search")[1:]
+    ),
+    _COMPACT,
+)
+
+_QUERY = ToolSpec(
+    "query_documents",
+    "Search documents",
+    "Find the passages of the user's documents that answer a query, best first, by meaning and by"
+    ' words. Start here. In the query, "quoted words" must follow each other, -word must be absent,'
+    " a OR b must hold, restor* completes a word, and tag:x, title:x, path:x, file:x, author:x and"
+    " x:y of any frontmatter field x must hold.",
+    _OF_A_QUERY,
+    _quoting("hits"),
+    query_documents,
+)
+_HYPOTHESIS = ToolSpec(
+    "search_with_hypothesis",
+    "Search with a made-up answer",
+    "Find passages that mean the same as a text you make up: write the answer you expect, in the"
+    " words the documents would use. Helps when query_documents finds little.",
+    (
+        replace(option("query"), name="hypothesis", meaning="One to five sentences.", aliases=()),
+        _PROJECT,
+        *(replace(option(name), meaning="") for name in _OF_A_HYPOTHESIS),  # explained above
+    ),
+    _quoting("hits"),
+    search_with_hypothesis,
+)
+_GET = ToolSpec(
+    "get_document",
+    "Read documents",
+    "Read documents, sections, passages or lines of them; several at once. A reference is a path or"
+    " the end of one, path:line, path:first-last, a pattern such as guides/*.md, the id or uri of a"
+    " hit, a title or alias, or a link as documents write it: [[Note#Heading]], file.md#anchor.",
+    (
+        Parameter(
+            "references",
+            'For example ["guides/restore.md:12-31"].',
+            "texts",
+            required=True,
+            low=1,
+            high=20,
+        ),
+        _PROJECT,
+        option("max_tokens"),
+    ),
+    _quoting("passages"),
+    get_document,
+)
+_RELATED = ToolSpec(
+    "related_documents",
+    "Related documents",
+    "What belongs to a document: links from and to it, its community, what is similar by meaning,"
+    " and links that lead nowhere.",
+    (
+        Parameter("reference", "As for get_document.", required=True),
+        _PROJECT,
+        Parameter(
+            "n",
+            "Most of each kind; 10.",
+            "integer",
+            low=1,
+            high=1_000,
+            default=10,
+            aliases=("limit",),
+        ),
+    ),
+    _quoting("document", "links_to", "linked_from", "community", "similar", "dangling"),
+    related_documents,
+)
+_INFO = ToolSpec(
+    "project_info",
+    "Projects and their state",
+    "Which projects there are; of one of them how many documents, which model, whether the index is"
+    " up to date or being built, and what is missing and why.",
+    (_PROJECT,),
+    ("projects", "missing", "notices"),
+    project_info,
+)
+
+_BROWSE = ToolSpec(
+    "browse",
+    "Browse folders, tags and fields",
+    "What there is to filter by: folders, tags and frontmatter fields with their values, each with"
+    " how many documents have it. With path, also the documents there.",
+    (
+        replace(option("path"), meaning="Only below these folders."),
+        _PROJECT,
+        replace(option("n"), meaning="Most of each kind; 30.", default=30, setting=""),
+    ),
+    _quoting("folders", "tags", "fields"),
+    browse,
+)
+_RECENT = ToolSpec(
+    "recent",
+    "Recent changes",
+    "Which documents changed last, newest first.",
+    (
+        replace(option("after"), name="since", meaning="2024-06-30, yesterday, 7d."),
+        replace(option("path"), meaning=""),
+        _PROJECT_OR_ALL,
+        replace(option("n"), meaning="20.", default=20, setting=""),
+    ),
+    _quoting("documents", "total"),
+    recent,
+)
+
+TOOLS = (_QUERY, _HYPOTHESIS, _GET, _RELATED, _BROWSE, _RECENT, _INFO)
+"""All tools, in the order they are listed."""
+
+ALIASES = {
+    "search": replace(
+        _QUERY,
+        parameters=tuple(
+            replace(one, aliases=(*one.aliases, "top_k")) if one.name == "n" else one
+            for one in _QUERY.parameters
+        ),
+    ),
+    "get": _GET,
+    "get_project_info": _INFO,
+}
+"""Names that another system used for the same, for agents that know it."""
+
+
+def tools(*, compat: bool = False) -> dict[str, ToolSpec]:
+    """Return the tools by name; with `compat`, also under their other names."""
+    found = {one.name: one for one in TOOLS}
+    return found | (
+        {name: _other_name(name, one) for name, one in ALIASES.items()} if compat else {}
+    )
+
+
+def _other_name(name: str, spec: ToolSpec) -> ToolSpec:
+    told = f"Another name of {spec.name}, where the parameters are explained."
+    return replace(spec, name=name, title=name, description=told, alias=True)

@@ -1,1 +1,0 @@
-"""What agents can call: a table of tools, and what each does."""
