@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from dowse._interfaces.records import Searched
     from dowse._model import Hit, Passage, Response
     from dowse._project.engine import Engine
-    from dowse._search.listing import Counted, ListedDocument
-    from dowse._search.related import Neighbour
+    from dowse._search.listing import Counted, ListedDocument, Neighbour
 
 SEARCH_TOKENS = 4000
 """How long a reply with results may be when the call does not say."""
