@@ -55,8 +55,7 @@ from dowse._project.evaluation.measures import (
     measure_queries,
 )
 from dowse._project.registry import Project
-from dowse._project.wiring import open_store
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Workspace, open_store
 from dowse._search.request import SearchRequest
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions

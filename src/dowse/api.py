@@ -19,8 +19,7 @@ from dowse._model.ports import Analyzer, Embedder, Reranker, Store
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Status
 from dowse._project.registry import Project
-from dowse._project.wiring import Given, OpenStore
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, OpenStore, Workspace
 from dowse._search.explain import Explanation
 from dowse._search.formats import within_texts
 from dowse._search.listing import (

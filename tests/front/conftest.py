@@ -12,8 +12,7 @@ import pytest
 
 from command_line import Dowse, Result
 from dowse._interfaces.cli.main import run
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse.testing import HashEmbedder
 
 

@@ -24,7 +24,7 @@ from dowse._project.evaluation.report import (
     TypeReport,
     UnanswerableReport,
 )
-from dowse._project.wiring import Given
+from dowse._project.workspace import Given
 
 _DOCS = {
     "guides/restore.md": "# Restore a backup\n\nStop the writer before you restore the database.\n",

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse
 from dowse._model import Model
-from dowse._project.wiring import Given
+from dowse._project.workspace import Given
 from dowse._search.fit import LEAST
 from dowse.testing import HashEmbedder
 

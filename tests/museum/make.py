@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from dowse._interfaces.cli.main import run
-from dowse._project.wiring import Given
+from dowse._project.workspace import Given
 from dowse.testing import HashEmbedder
 
 _NOTES = {

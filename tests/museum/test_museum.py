@@ -15,7 +15,7 @@ import pytest
 
 from command_line import Result
 from dowse._interfaces.cli.main import run
-from dowse._project.wiring import Given
+from dowse._project.workspace import Given
 from dowse.testing import HashEmbedder
 
 _MUSEUM = Path(__file__).parent

@@ -160,7 +160,7 @@ def _read_until(source: int, deadline: float, child: int) -> bytes:
 
 def _run(line: Sequence[str], here: str, die_at: int | None) -> int:
     from dowse._interfaces.cli.main import run  # noqa: PLC0415  as above
-    from dowse._project.wiring import Given  # noqa: PLC0415
+    from dowse._project.workspace import Given  # noqa: PLC0415
     from dowse.testing import HashEmbedder  # noqa: PLC0415
 
     os.chdir(here)
@@ -205,8 +205,7 @@ class _Counter:
 
 
 def _content(name: str) -> str:
-    from dowse._project.wiring import Given  # noqa: PLC0415
-    from dowse._project.workspace import Workspace  # noqa: PLC0415
+    from dowse._project.workspace import Given, Workspace  # noqa: PLC0415
     from dowse.testing import HashEmbedder  # noqa: PLC0415  as above
     from index_content import content  # noqa: PLC0415
 

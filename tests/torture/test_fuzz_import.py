@@ -19,8 +19,7 @@ from dowse._embed.options import EmbedOptions
 from dowse._project.archive.archive import export_project
 from dowse._project.archive.import_ import MAY_SET, import_project
 from dowse._project.registry import Project
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import DowseError, UsageError

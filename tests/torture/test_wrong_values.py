@@ -14,8 +14,7 @@ import pytest
 
 from dowse._project.archive.archive import export_project
 from dowse._project.engine import Engine
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.request import Filters, SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import Damaged, DowseError, NotFound, StampMismatch

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 import dowse
 from dowse import Dowse, DowseError
 from dowse._model import Event, Response
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse.api import Opening
 from dowse.errors import BadSettings, NotFound, UsageError
 from dowse.testing import HashEmbedder, OverlapReranker

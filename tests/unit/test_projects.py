@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dowse._project.registry import Projects, closest, find_local_file, update_toml
-from dowse._project.wiring import INDEXES
+from dowse._project.workspace import INDEXES
 from dowse._util.locations import Locations
 from dowse.errors import BadSettings, NotFound, UsageError
 

@@ -34,8 +34,7 @@ from dowse._project.archive.archive import export_project, open_archive, pack
 from dowse._project.archive.import_ import MAY_SET, Imported, fill, import_project
 from dowse._project.archive.staging import abandoned, clear_abandoned
 from dowse._project.engine import Engine
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
 from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer

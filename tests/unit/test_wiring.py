@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dowse._config.schema import Layer, combine
-from dowse._model import silent
+from dowse._project.engine import Parts
 from dowse._project.registry import Project
-from dowse._project.wiring import Given, Parts, assemble
+from dowse._project.workspace import Given, Workspace
 from dowse._util.locations import Locations
 from dowse.testing import HashEmbedder
 from memory_store import MemoryStore
@@ -23,7 +23,7 @@ def _parts(folder: Path, given: Given = _NOTHING, **embed: str) -> Parts:
     settings, _ = combine([Layer("test", values)])
     where = Locations(folder / "config", folder / "data", folder / "cache")
     project = Project("notes", folder / "project", (folder,))
-    return assemble(project, settings, where, silent, fetch=False, offline=True, given=given)
+    return Workspace(where, given).parts(project, settings, offline=True)
 
 
 def test_searches_that_compute_on_this_machine_take_turns_together(tmp_path: Path) -> None:

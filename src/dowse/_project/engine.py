@@ -5,17 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import Any, Self
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from dowse._config.schema import MANY_WORDS, Settings, built_otherwise, change_answer, change_search
 from dowse._index.source.roots import path_of
 from dowse._model import (
+    CHUNK_VERSION,
+    EMBEDDING_TEXT_VERSION,
+    PARSE_VERSION,
     Announce,
     Counts,
     DocumentEntry,
@@ -30,11 +33,9 @@ from dowse._model import (
     Stamp,
     silent,
 )
-from dowse._model.ports import IndexReader
+from dowse._model.ports import Analyzer, Embedder, IndexReader, Reranker, Store, Writer
 from dowse._project.registry import Project
-from dowse._project.stamp import ExpectedStamp, expected_stamp, takes_vectors
 from dowse._project.state import unfinished_run, unread_of
-from dowse._project.wiring import Parts
 from dowse._search.answer import with_answer, with_written_answer
 from dowse._search.confidence import read_fit
 from dowse._search.explain import Explanation, explain
@@ -59,6 +60,7 @@ from dowse._search.understand import KnownWords
 from dowse.errors import (
     Damaged,
     DowseError,
+    EmbedError,
     NotFound,
     StampMismatch,
 )
@@ -78,6 +80,89 @@ class Status(Struct, frozen=True):
     run: str = ""  # a run that has not come to its end, in a sentence
     unread: int = 0  # files that could not be read, and have not changed since
     imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
+
+
+class Parts(Struct, frozen=True):
+    """The parts of an engine."""
+
+    store: Store
+    analyzer: Analyzer
+    embedder: Embedder | None  # None: the user wants no vectors
+    # By model how it is opened; None: there is none.
+    reranker: Callable[[str], Callable[[], Reranker] | None] = lambda _: None
+    writer: Writer | None = None  # None: answers are the documents' own sentences
+    default: Callable[[], Embedder | None] = lambda: None  # opens the model that ships
+    turn: AbstractContextManager[object] = nullcontext()  # what a search holds while it computes
+
+
+# ── What an index is built with: old and new are never mixed ─────────────────
+
+_NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
+
+
+class ExpectedStamp(Struct, frozen=True):
+    """The stamp that the settings ask for."""
+
+    text: Stamp  # how documents are understood, cut and analysed
+    model: Stamp  # which model makes the vectors; empty when it cannot be had
+    why_no_model: str  # the reason, when there ought to be one
+
+    @property
+    def whole(self) -> Stamp:
+        """Return the stamp of a new index."""
+        return _NO_MODEL | self.model | self.text
+
+    def mismatches(self, stamp: Stamp) -> list[str]:
+        """Say where an index differs, in sentences.
+
+        A model that cannot be had makes no vectors that could be mixed, so it is no difference.
+        """
+        # Older indexes do not say what is embedded before the text of a chunk.
+        known = {"chunk.context": "title"} | dict(_flat(stamp))
+        return [
+            f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
+            for name, value in _flat(self.model | self.text)
+            if known.get(name) != value
+        ]
+
+
+def expected_stamp(settings: Settings, parts: Parts) -> ExpectedStamp:
+    """Return what an index must be built with for these settings and parts."""
+    text: Stamp = {
+        "chunk": {"version": CHUNK_VERSION, **asdict(settings.chunk)},
+        "keyword": dict(parts.analyzer.stamp),
+        "parse": {"version": PARSE_VERSION},
+        "read": {"redact": sorted(set(settings.read.redact))},
+    }
+    if parts.embedder is None:
+        return ExpectedStamp(text, _NO_MODEL, "")
+    try:
+        model = parts.embedder.model
+    except EmbedError as error:
+        return ExpectedStamp(text, {}, str(error))
+    made_by: Stamp = {
+        "model": model.key,
+        "dimensions": model.dimensions,
+        "embedding_text": EMBEDDING_TEXT_VERSION,
+    }
+    return ExpectedStamp(text, made_by, "")
+
+
+def takes_vectors(stamp: Stamp) -> bool:
+    """Tell whether an index was built to hold vectors."""
+    return bool(stamp["model"] != _NO_MODEL["model"])
+
+
+def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """List the values of a stamp by their full names, as a message can show them."""
+    for name, value in stamp.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+# ── An open project ───────────────────────────
 
 
 class Engine:
@@ -157,8 +242,7 @@ class Engine:
 
     def expected_stamp(self) -> ExpectedStamp:
         """Return what the index must have been built with for these settings."""
-        settings, parts = self.settings, self.parts
-        return expected_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
+        return expected_stamp(self.settings, self.parts)
 
     def check_stamp(self, stamp: Stamp, expected: ExpectedStamp) -> None:
         """Raise `StampMismatch` when the index was built with other settings."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from dowse._index.pipeline import run_indexing
 from dowse._index.source.watch import watch
 from dowse._model import Announce, Event, IndexReport, ModelFit, Shard
-from dowse._project.stamp import takes_vectors
+from dowse._project.engine import takes_vectors
 from dowse._project.state import note_unread, noted
 from dowse._search.confidence import DEFAULT, model_name, read_fit, write_fit
 from dowse._search.fit import fit_model

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from contextlib import nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,41 @@ from dowse._config.schema import (
     read_file,
 )
 from dowse._config.trust import LocalFile, Trust, read_local
+from dowse._embed.open import can_rerank, open_embedder, open_reranker
+from dowse._embed.options import EmbedOptions
 from dowse._index.source.roots import Root
 from dowse._model import Announce, IndexReport, silent
-from dowse._project.engine import Engine
+from dowse._model.ports import Analyzer, Embedder, Reranker, Store
+from dowse._model.store_options import StoreOptions
+from dowse._project.engine import Engine, Parts
 from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
-from dowse._project.wiring import INDEXES, Given, Parts, assemble
+from dowse._search.answer import EndpointWriter
+from dowse._store.places import Places
+from dowse._store.vectors.replica import VectorReplica
+from dowse._text.analyzer import TextAnalyzer
 from dowse._util.locations import Locations, locations, secure
 from dowse._util.messages import counted
+from dowse._util.process import cores
 from dowse.errors import NotFound, Refused, UsageError
+
+INDEXES = Places(VectorReplica)
+"""Where projects keep their indexes. Another store, or another vector index, is chosen here."""
+
+OpenStore = Callable[[Analyzer], Store]
+"""Opens the store of an index whose terms this analyzer makes."""
+
+# More searches at once only slow each other down: over 20,000 chunks, 16 clients of a server on two
+# cores had 64 to 70 answers per second with three at once, and 53 with eight.
+_COMPUTING = threading.BoundedSemaphore(cores() + 1)
+
+
+class Given(Struct, frozen=True):
+    """Parts that a program brings along, used instead of what the settings ask for."""
+
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    store: OpenStore | None = None
 
 
 class ResolvedSettings(Struct, frozen=True):
@@ -94,10 +121,34 @@ class Workspace:
         fetch: bool = False,
         offline: bool = False,
     ) -> Parts:
-        """Make the parts of an engine; `assemble` says what the arguments mean."""
-        where, given = self.locations, self.given
-        return assemble(
-            project, settings, where, announce, fetch=fetch, offline=offline, given=given
+        """Make the parts of the settings, except those given; with `fetch`, weights are fetched.
+
+        With `offline`, nothing is asked over the network in order to know which model it is.
+        """
+        given, embed, cache_dir = self.given, settings.embed, self.locations.cache
+        analyzer, embedder = TextAnalyzer(settings.keyword), given.embedder
+        if given.store:
+            store = given.store(analyzer)
+        else:
+            store = open_store(project, settings.store, analyzer, announce)
+        if embedder is None and embed.provider != "none":
+            embedder = open_embedder(embed, cache_dir, announce, fetch=fetch, offline=offline)
+
+        def default() -> Embedder | None:
+            # There is no model to compare a given embedder with.
+            return None if given.embedder else open_embedder(EmbedOptions(), cache_dir, fetch=False)
+
+        # Searches that may wait for others need no limit.
+        waits = given.embedder or given.store or settings.store.url or embed.provider == "endpoint"
+        fetched = settings.rerank.model
+        return Parts(
+            store,
+            analyzer,
+            embedder,
+            rerankers(embed, embedder, cache_dir, announce, given.reranker, fetched=fetched),
+            EndpointWriter(settings.answer) if settings.answer.endpoint_url else None,
+            default,
+            nullcontext() if waits else _COMPUTING,
         )
 
     def watch(
@@ -292,3 +343,48 @@ class Workspace:
         roots = list(dict.fromkeys([*roots, *local.outside]))
         agreed = tuple(root for root in roots if root not in project.roots)
         return replace(project, roots=tuple(roots), agreed=agreed)
+
+
+# ── The only place that chooses concrete parts ───────────────────────────────
+
+
+def open_store(
+    project: Project, options: StoreOptions, analyzer: Analyzer, announce: Announce
+) -> Store:
+    """Return the store of a project by these options; nothing is opened yet."""
+    if options.url:
+        return INDEXES.shared(project.folder, options, analyzer, announce)
+    return INDEXES.store(project.folder, analyzer, announce)
+
+
+def rerankers(
+    options: EmbedOptions,
+    embedder: Embedder | None,
+    cache_dir: Path,
+    announce: Announce,
+    given: Reranker | None = None,
+    *,
+    fetched: str = "",
+) -> Callable[[str], Callable[[], Reranker] | None]:
+    """Open rerankers by their model, each once; nothing is loaded before it is used.
+
+    A given one is used for every model. Weights of the model `fetched` are fetched on first use. A
+    model that only a call names is not: a search must not make this machine download.
+    """
+    if given is not None:
+        return lambda _: lambda: given
+    one_at_a_time = threading.Lock()
+
+    @cache
+    def opened(model: str) -> Reranker:
+        fetch = model == fetched
+        return open_reranker(model, options, embedder, cache_dir, announce, fetch=fetch)
+
+    def open_once(model: str) -> Reranker:
+        with one_at_a_time:
+            return opened(model)
+
+    def by_model(model: str) -> Callable[[], Reranker] | None:
+        return partial(open_once, model) if can_rerank(model, embedder) else None
+
+    return by_model

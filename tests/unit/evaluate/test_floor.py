@@ -19,13 +19,12 @@ from training.onnx_model import write_encoder
 from dowse._config.schema import Settings
 from dowse._embed.models import ShippedModel
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
-from dowse._model import silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection
 from dowse._project.evaluation.report import RunReport, report
 from dowse._project.evaluation.runs import search_run
 from dowse._project.registry import Project
-from dowse._project.wiring import assemble
+from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 
@@ -58,7 +57,7 @@ def _indexed(documents: Path, folder: Path) -> Iterator[Engine]:
     settings = replace(Settings(), embed=EmbedOptions(model=str(_in_single_precision(folder))))
     where = Locations(folder / "config", folder / "data", folder / "cache")
     project = Project("corpus", folder / "project", (documents,))
-    parts = assemble(project, settings, where, silent, fetch=False)
+    parts = Workspace(where).parts(project, settings)
     with Engine(project, settings, parts) as engine:
         assert engine.index().complete
         yield engine

@@ -10,8 +10,7 @@ import pytest
 from dowse._project.engine import Engine
 from dowse._project.evaluation.bench import hidden_copy
 from dowse._project.evaluation.own_queries import OwnQuery, joined, own_queries
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.testing import HashEmbedder

@@ -22,8 +22,7 @@ from dowse._project.evaluation.own_queries import (
     own_queries,
     told_counts,
 )
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
 from dowse.errors import Locked

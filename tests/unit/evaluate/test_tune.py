@@ -23,8 +23,7 @@ from dowse._project.evaluation.tune import (
     own_questions,
     tune,
 )
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations

@@ -10,7 +10,7 @@ from dowse._embed.onnx import CrossEncoder
 from dowse._embed.open import open_model
 from dowse._embed.options import EmbedOptions
 from dowse._model import Hit, header_line, silent
-from dowse._project.wiring import rerankers
+from dowse._project.workspace import rerankers
 from dowse._search.request import SearchRequest
 from dowse.errors import EmbedError
 from tiny_model import make_model

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
     from dowse._project.registry import Project
-    from dowse._project.wiring import Given
-    from dowse._project.workspace import ResolvedSettings, Workspace
+    from dowse._project.workspace import Given, ResolvedSettings, Workspace
 
 
 def _silent(event: Event) -> None:

@@ -18,7 +18,7 @@ from dowse._util.process import name_command
 from dowse.errors import DowseError
 
 if TYPE_CHECKING:
-    from dowse._project.wiring import Given
+    from dowse._project.workspace import Given
 
 TOPICS = {
     "Search": {

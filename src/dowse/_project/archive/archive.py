@@ -41,9 +41,9 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import IndexReader
+from dowse._project.engine import takes_vectors
 from dowse._project.outputs import check_output, output_file
 from dowse._project.registry import Project
-from dowse._project.stamp import takes_vectors
 from dowse._project.workspace import Workspace
 from dowse.errors import Damaged, NotFound, Refused, StampMismatch, UsageError
 

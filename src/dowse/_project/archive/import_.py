@@ -49,9 +49,8 @@ from dowse._project.archive.archive import (
     open_archive,
 )
 from dowse._project.archive.staging import put_in_place, staging
+from dowse._project.engine import Parts, expected_stamp, takes_vectors
 from dowse._project.registry import ELSEWHERE, Project, update_toml
-from dowse._project.stamp import expected_stamp, takes_vectors
-from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
 from dowse._text.scripts import is_latin
 from dowse._util.files import replace_file
@@ -291,7 +290,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
         "dimensions": theirs["dimensions"],
         "embedding_text": EMBEDDING_TEXT_VERSION,
     }
-    wanted = expected_stamp(settings.read, settings.chunk, parts.analyzer, parts.embedder)
+    wanted = expected_stamp(settings, parts)
     if not wanted.model and settings.embed.provider == "endpoint":
         raise Refused(
             "How long the vectors of your endpoint are is not known, and an import asks nobody.",

@@ -31,8 +31,7 @@ from dowse._model import (
 from dowse._model.ports import IndexReader, IndexWriter, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
-from dowse._project.wiring import INDEXES, open_store
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import INDEXES, Workspace, open_store
 from dowse._util.messages import hide_secrets
 from dowse.errors import Damaged, NotFound, UsageError
 

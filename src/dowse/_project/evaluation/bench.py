@@ -36,14 +36,12 @@ from dowse._model import (
 )
 from dowse._model.ports import IndexReader, IndexWriter, Store
 from dowse._model.store_options import StoreOptions
-from dowse._project.engine import Engine
+from dowse._project.engine import Engine, Parts, expected_stamp, takes_vectors
 from dowse._project.evaluation.collections import lay_out
 from dowse._project.evaluation.measures import Collection, Run
 from dowse._project.evaluation.own_queries import OwnQuery, hide, own_collection
 from dowse._project.evaluation.runs import search_run
 from dowse._project.registry import Project
-from dowse._project.stamp import expected_stamp, takes_vectors
-from dowse._project.wiring import Parts
 from dowse._project.workspace import Workspace
 from dowse._search.request import Filters
 from dowse._text.links import find_communities
@@ -227,9 +225,7 @@ def _fill(
     announce: Announce,
 ) -> IndexReport:
     with engine.read() as reading:
-        understood = expected_stamp(
-            settings.read, settings.chunk, parts.analyzer, parts.embedder
-        ).text
+        understood = expected_stamp(settings, parts).text
         stamp = {**(reading.catalogue.stamp() or {}), **understood}
         _empty(parts.store, stamp)
         with parts.store.write(_WAIT) as writing:

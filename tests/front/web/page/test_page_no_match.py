@@ -12,8 +12,7 @@ from command_line import Dowse
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.tools import TOOLS
 from dowse._project.pool import EnginePool
-from dowse._project.wiring import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from real_model import real_embedder
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
