@@ -12,10 +12,11 @@ from dowse._interfaces.mcp.replies import visible
 from dowse._model import Fields
 from dowse._search.answer import sentences
 from dowse._search.formats import count_tokens
-from dowse._search.hits import snippet
+from dowse._search.hits import excerpt
 from dowse._search.query import understand
 from dowse._search.understand import classify
 from dowse._text.analyzer import TextAnalyzer
+from dowse._text.matching import Wanted
 from dowse._text.options import KeywordOptions
 from dowse._text.sentences import shorten
 
@@ -34,7 +35,7 @@ def analyze(text: str) -> None:
 
 
 def present(text: str) -> None:
-    snippet(text, {"a", "b*", "漢"}, ANALYZER.query_terms)
+    excerpt(text, Wanted({"a", "b*", "漢"}), ANALYZER.query_terms)
     sentences(text)
     shorten(text, len(text) // 2)
     count_tokens(text)

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from itertools import chain, takewhile
+from itertools import chain, pairwise, starmap, takewhile
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -82,7 +82,11 @@ def _shown(candidate: Candidate) -> tuple[int, int, str]:
     if (heading := candidate.heading) is not None:  # what is before it belongs to something else
         others = [one for one in others if one.chunk.start > best.chunk.start]
     shown = range_around(best, others)
-    text, last_line = text_of(shown), shown[-1].chunk.last_line
+    text, end = "", shown[0].chunk.start
+    for one in shown:  # what a passage repeats of the one before it is there once
+        text += one.text[end - one.chunk.start :]
+        end = one.chunk.end
+    last_line = shown[-1].chunk.last_line
     if heading is not None:
         return heading.line, last_line, text[heading.start - best.chunk.start :]
     return shown[0].chunk.first_line, last_line, text
@@ -128,9 +132,9 @@ def range_around(best: StoredChunk, others: Sequence[StoredChunk]) -> Range:
 
 def _extends(around: Range, one: StoredChunk) -> bool:
     first, last = around[0], around[-1]
-    if _touches(one, first):
-        return last.chunk.end - one.chunk.start <= _LONGEST
-    return _touches(last, one) and one.chunk.end - first.chunk.start <= _LONGEST
+    start = min(first.chunk.start, one.chunk.start)
+    end = max(last.chunk.end, one.chunk.end)
+    return (_touches(one, first) or _touches(last, one)) and end - start <= _LONGEST
 
 
 def _touches(one: StoredChunk, following: StoredChunk) -> bool:
@@ -147,15 +151,6 @@ def ranges(passages: Sequence[StoredChunk]) -> list[Range]:
             runs.append([one])
     order = {one.key: place for place, one in enumerate(passages)}
     return sorted(map(tuple, runs), key=lambda run: min(order[one.key] for one in run))
-
-
-def text_of(run: Range) -> str:
-    """Join the texts of a range; what a passage repeats of the one before it is there once."""
-    text, end = run[0].text, run[0].chunk.end
-    for one in run[1:]:
-        text += one.text[end - one.chunk.start :]
-        end = one.chunk.end
-    return text
 
 
 # ── The part of a text that shows best why it was found ─────────────────────────
@@ -184,11 +179,6 @@ class Excerpt(Struct, frozen=True):
     headings: tuple[str, ...]  # in the text, above that line
 
 
-def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
-    """Find the part of a text that has the most distinct terms."""
-    return excerpt(text, Wanted(terms), terms_of).text
-
-
 def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUAL) -> Excerpt:
     """Cut out about 200 characters with the most and rarest terms, each between ** and **.
 
@@ -207,8 +197,9 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     inside = [mark for mark in marks if start <= mark.start < end]
     before = "… " if start else ""
     after = " …" if end < len(shown) else ""
-    of_seen = shown is seen.text
-    pieces = {seen.lines_at(mark.start) for mark in inside} if of_seen else {range(len(text) + 1)}
+    pieces = {range(len(text) + 1)}
+    if shown is seen.text:
+        pieces = {seen.lines[bisect_right(seen.starts, mark.start) - 1] for mark in inside}
     words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
     line = _line_with(words, text, pieces, weights)
     if line is None:
@@ -221,7 +212,7 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
 
 
 def _line_with(
-    words: Mapping[str, frozenset[str]], text: str, among: Collection[range], weights: Weights
+    words: Mapping[str, AbstractSet[str]], text: str, among: Collection[range], weights: Weights
 ) -> int | None:
     """Find the first line in some ranges that says most by these words."""
     best, most = None, 0
@@ -236,14 +227,20 @@ def _line_with(
 
 def _has_word(line: str, word: str) -> bool:
     """Tell whether a line has a word, and not only as a part of a longer one."""
-    start = line.find(word)
-    while start >= 0:
+    for start in _places(line, word):
         end = start + len(word)
         is_part = line[start - 1 : start].isalnum() or line[end : end + 1].isalnum()
         if is_unspaced(word[0]) or not is_part:
             return True
-        start = line.find(word, end)
     return False
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """Find where a text has a part, none overlapping another."""
+    start = text.find(part)
+    while start >= 0:
+        yield start
+        start = text.find(part, start + len(part))
 
 
 # ── The window ─────────────────────────────────────────────────────────────────
@@ -339,13 +336,7 @@ class Readable(Struct, frozen=True):
     text: str  # on one line
     pieces: tuple[Piece, ...]  # that the text was made of
     starts: tuple[int, ...]  # where each of them begins in `text`
-
-    def lines_at(self, offset: int) -> range:
-        """Return the lines, from 0, of the piece that is there; the last one has no end."""
-        following = bisect_right(self.starts, offset)
-        first = self.pieces[max(0, following - 1)].line
-        is_last = following == len(self.pieces)
-        return range(first, _NO_END if is_last else self.pieces[following].line)
+    lines: tuple[range, ...]  # of each, from 0; the last one has no end
 
 
 def _read(text: str) -> Readable:
@@ -363,7 +354,10 @@ def _read(text: str) -> Readable:
             starts.append(size)
             shown.append(part)
             size += len(part) + 1
-    return Readable(" ".join(shown), tuple(kept), tuple(starts))
+    firsts = [*(piece.line for piece in kept), _NO_END]
+    return Readable(
+        " ".join(shown), tuple(kept), tuple(starts), tuple(starmap(range, pairwise(firsts)))
+    )
 
 
 _remembered = lru_cache(256)(_read)  # who goes on typing sees mostly the same passages
@@ -382,11 +376,7 @@ class Mark(Struct, frozen=True):
 
     start: int
     end: int
-    terms: frozenset[str]
-
-
-Place = tuple[int, int, AbstractSet[str]]
-"""Start, end and the terms met there."""
+    terms: AbstractSet[str]
 
 
 _WORD = late_pattern(rf"[^\s()\[\]{{}}<>\"`,;|=*“”„«»…、。，；：！？「」『』（）【】《》·{CJK}]+")
@@ -403,11 +393,10 @@ def find_marks(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Mark]:
     """
     if not wanted or not text:
         return []
-    places = [*_ideographic_places(text, wanted), *_word_places(text, wanted, terms_of)]
-    return [Mark(start, end, frozenset(hits)) for start, end, hits in _merged(places)]
+    return _merged([*_ideographic_marks(text, wanted), *_marks_of_words(text, wanted, terms_of)])
 
 
-def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Place]:
+def _marks_of_words(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Mark]:
     words = set(_WORD.findall(text))  # most of them recur, and most have no term of the query
     met = wanted.in_words(words, terms_of)
     if missing := wanted.terms.difference(*met.values()):
@@ -420,54 +409,42 @@ def _word_places(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Place
         core = word[skipped:].rstrip(_TRAILING)
         if not core:
             skipped, core = 0, word
-        for start in _whole_words(text, word):
-            first = start + skipped
-            yield first, first + min(len(core), _LONGEST_WORD), hits
+        for start in _places(text, word):
+            end = start + len(word)
+            if not (_WORD.match(text[start - 1 : start]) or _WORD.match(text[end : end + 1])):
+                first = start + skipped
+                yield Mark(first, first + min(len(core), _LONGEST_WORD), hits)
 
 
-def _whole_words(text: str, word: str) -> Iterator[int]:
-    """Find where a word is in a text, but not where it is a part of a longer one."""
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        if not (_WORD.match(text[start - 1 : start]) or _WORD.match(text[end : end + 1])):
-            yield start
-        start = text.find(word, end)
-
-
-def _ideographic_places(text: str, wanted: Wanted) -> Iterator[Place]:
+def _ideographic_marks(text: str, wanted: Wanted) -> Iterator[Mark]:
     terms = [t for t in wanted.terms if not t.isascii() and CJK_CHARACTER.search(t)]
     if not terms:
         return
     # Terms may be single characters and pairs, overlapping each other. One that is a part of
     # another term, or is met inside a longer match, says little where it is alone.
     whole = "\n".join(terms)
-    telling = [term for term in terms if len(term) > 1 or whole.count(term) == 1]
-    merged = _merged([place for term in telling for place in _places(text, term)])
-    inside_longer = set().union(*(hits for start, end, hits in merged if end - start > 2))
-    for start, end, hits in merged:
-        if end - start > 2 or not hits <= inside_longer:
-            yield start, end, hits
+    found = []
+    for term in terms:
+        if len(term) > 1 or whole.count(term) == 1:
+            spelled = term.rstrip("*")
+            if len(spelled) >= 3 and spelled not in text:
+                # An analyzer gives verbs as the dictionary has them; the text has another ending.
+                spelled = spelled[:-1]
+            found += [Mark(at, at + len(spelled), {term}) for at in _places(text, spelled)]
+    marks = _merged(found)
+    inside_longer = set().union(*(mark.terms for mark in marks if mark.end - mark.start > 2))
+    for mark in marks:
+        if mark.end - mark.start > 2 or not mark.terms <= inside_longer:
+            yield mark
 
 
-def _places(text: str, term: str) -> Iterator[Place]:
-    spelled = term.rstrip("*")
-    if len(spelled) >= 3 and spelled not in text:
-        # An analyzer gives verbs in the form of the dictionary; the text has another ending.
-        spelled = spelled[:-1]
-    start = text.find(spelled)
-    while start >= 0:
-        yield start, start + len(spelled), {term}
-        start = text.find(spelled, start + len(spelled))
-
-
-def _merged(places: list[Place]) -> list[Place]:
-    """Put places in their order; make one of those that touch or overlap."""
-    merged: list[Place] = []
-    for start, end, hits in sorted(places, key=lambda place: place[:2]):
-        if merged and start <= merged[-1][1]:
-            first, last, known = merged[-1]
-            merged[-1] = (first, max(last, end), known | hits)
+def _merged(marks: list[Mark]) -> list[Mark]:
+    """Put marks in their order; make one of those that touch or overlap."""
+    merged: list[Mark] = []
+    for mark in sorted(marks, key=lambda mark: (mark.start, mark.end)):
+        if merged and mark.start <= merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Mark(last.start, max(last.end, mark.end), last.terms | mark.terms)
         else:
-            merged.append((start, end, hits))
+            merged.append(mark)
     return merged

@@ -103,18 +103,15 @@ class QueryPiece(Struct, frozen=True):
     text: str  # without signs: what to search for, or the value of the field
     written: str  # as it is in the query
     negated: bool = False
-    field: ConditionKind | None = None  # what a piece of the kind `field` sets
-    name: str = ""  # before the colon, of a property, a scope, or what a parenthesis belongs to
+    name: str = ""  # before the colon: of a field, a property, a scope or a parenthesis
 
 
 def lex(query: str) -> list[QueryPiece]:
-    """Split a query into its pieces, in their order; never raises."""
-    return list(_Lexer(clean(query)).pieces())
+    """Split a query into its pieces, in their order; never raises.
 
-
-def clean(query: str) -> str:
-    """Replace characters that no tokenizer or store can take; the length stays."""
-    return _LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))
+    Characters that no tokenizer or store can take are replaced.
+    """
+    return list(_Lexer(_LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))).pieces())
 
 
 class _Lexer:
@@ -143,35 +140,37 @@ class _Lexer:
             return QueryPiece("close", "", ")")
         if before and not before.isspace() and not (self._depth and before == "("):
             return self._quoted(at, at) or _word(text[at : self._end_of_run(at)])
-        return self._sign(at) or self._headed(at)
-
-    def _sign(self, at: int) -> QueryPiece | None:
-        """Read a field in brackets, a regular expression or an operator."""
-        if found := _BRACKETED.match(self._text, at):
-            return QueryPiece("property", found[4] or "", found[0], bool(found[1]), name=found[3])
-        if (found := _REGEX.match(self._text, at)) and _OF_A_REGEX.search(found[1]):
+        if found := _BRACKETED.match(text, at):
+            return QueryPiece("property", found[4] or "", found[0], bool(found[1]), found[3])
+        if (found := _REGEX.match(text, at)) and _OF_A_REGEX.search(found[1]):
             return QueryPiece("regex", found[1], found[0], found[0].startswith("-"))
-        if self._structured and (found := _OPERATOR.match(self._text, at)):
+        if self._structured and (found := _OPERATOR.match(text, at)):
             kind: QueryPieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
             return QueryPiece(kind, found[1], found[1])
-        return None
+        return self._headed(at)
 
     def _headed(self, at: int) -> QueryPiece:
         """Read what may have a minus and a name before a colon: a parenthesis, a quote, a word."""
-        text = self._text
-        head = _SIGN_AND_FIELD.match(text, at)
+        text, head = self._text, _SIGN_AND_FIELD.match(self._text, at)
         negated, name, start = (
             (bool(head[1]), head[2] or "", head.end()) if head else (False, "", at)
         )
         if self._structured and text[start : start + 1] == "(" and self._depth < _MOST_DEEP:
             self._depth += 1
-            return QueryPiece("open", "", text[at : start + 1], negated, name=name.lower())
+            return QueryPiece("open", "", text[at : start + 1], negated, name.lower())
         if quoted := self._quoted(at, start, name, negated=negated):
             return quoted
         run = text[at : self._end_of_run(at)]
         if name and at + len(run) > start:
             return _named(name, run[start - at :], run, negated=negated)
-        return replace(_word(run[1:]), written=run, negated=True) if _excludes(run) else _word(run)
+        # A minus leaves a word out, rather than beginning a flag as in `-rf`.
+        if (
+            run[0] == "-"
+            and _EXCLUDABLE.match(run, 1)
+            and (sum(map(str.isalpha, run)) >= 3 or not run.isascii())
+        ):
+            return replace(_word(run[1:]), written=run, negated=True)
+        return _word(run)
 
     def _quoted(
         self, at: int, opening: int, name: str = "", *, negated: bool = False
@@ -224,9 +223,10 @@ def _named(name: str, value: str, written: str, *, negated: bool) -> QueryPiece:
     """Make the piece that a name before a colon sets."""
     known = name.lower()
     if known in FIELDS:
-        return QueryPiece("field", value, written, negated, FIELDS[known])
-    kind: QueryPieceKind = "scope" if known in SCOPES else "property"
-    return QueryPiece(kind, value, written, negated, name=known if kind == "scope" else name)
+        return QueryPiece("field", value, written, negated, known)
+    if known in SCOPES:
+        return QueryPiece("scope", value, written, negated, known)
+    return QueryPiece("property", value, written, negated, name)
 
 
 def _word(run: str) -> QueryPiece:
@@ -236,17 +236,11 @@ def _word(run: str) -> QueryPiece:
     return QueryPiece("word", "" if not run.strip("*") else run, run)
 
 
-def _excludes(run: str) -> bool:
-    """Tell whether the minus of a run excludes a word, rather than beginning a flag as in `-rf`."""
-    if not (run[0] == "-" and _EXCLUDABLE.match(run, 1)):
-        return False
-    return sum(map(str.isalpha, run)) >= 3 or not run.isascii()
-
-
 # ── Groups ───────────────────────────────────────────────────────────────────
 
 _OPERATORS = frozenset({"or", "and", "not"})
 _INFIX = frozenset({"or", "and"})
+_NO_PARENTHESIS = QueryPiece("open", "", "")
 
 
 class QueryGroup(Struct, frozen=True):
@@ -291,7 +285,7 @@ def is_shouted_not(before: QueryPiece, after: QueryPiece) -> bool:
 
 
 def _group(
-    pieces: Iterator[QueryPiece], spelled: list[str], opening: QueryPiece | None = None
+    pieces: Iterator[QueryPiece], spelled: list[str], opening: QueryPiece = _NO_PARENTHESIS
 ) -> QueryGroup:
     """Take the group that begins here; it ends with its parenthesis, or with the query.
 
@@ -316,9 +310,9 @@ def _group(
                 node = replace(node, negated=not node.negated, written=f"NOT {node.written}")
             clauses[-1].append(node)
             negate = False
-    written = (opening.written if opening else "") + " ".join(spelled[start:])
+    written = opening.written + " ".join(spelled[start:])
     written = written.replace("( ", "(").replace(" )", ")")
-    negated, name = (opening.negated, opening.name) if opening else (False, "")
+    negated, name = opening.negated, opening.name
     if len(clauses) == 1:
         return QueryGroup(tuple(clauses[0]), False, demanded, negated, name, written)
     parts = tuple(QueryGroup(tuple(clause), demanded=True) for clause in clauses)
@@ -339,6 +333,7 @@ _SENTENCE = 4  # words outside quotes that make a query a sentence
 _MOST_NAMED = 3  # unknown operators that a notice names
 _QUOTES = '"“”„«»「」『』'
 _ELSEWHERE = frozenset({"task", "task-todo", "task-done", "match-case", "ignore-case"})
+_ENDS = re.compile(r"\A\W+|\W+\Z")
 _REGEX_SIGNS = re.compile(r"\\[a-zA-Z]|\W|\d")
 _NAMES_OF_FIELDS = ", ".join(f"{name}:" for name in sorted({*FIELDS.values(), "section", "line"}))
 
@@ -497,10 +492,8 @@ class _Interpreter(Struct, frozen=True):
 
     def _demand(self, piece: QueryPiece, field: str) -> Condition | None:
         if field and piece.kind in {"word", "phrase", "prefix", "code"}:
-            named = replace(piece, name=field)
-            if field in FIELDS:
-                return self._field(named, FIELDS[field]).condition
-            return self._property(named).condition
+            kind: QueryPieceKind = "field" if field in FIELDS else "property"
+            return self._meaning(replace(piece, kind=kind, name=field)).condition
         if piece.kind == "prefix" and (words := self.known.beginning(piece.text)):
             parts = tuple(filter(None, (self._phrase(replace(piece, text=one)) for one in words)))
             return Condition("any", negated=piece.negated, parts=parts) if parts else None
@@ -508,7 +501,18 @@ class _Interpreter(Struct, frozen=True):
         return meaning.condition or (self._phrase(piece) if meaning.text else None)
 
     def _phrase(self, piece: QueryPiece) -> Condition | None:
-        terms = stream(piece.text, self.analyzer)
+        """Demand the terms of a text as they follow each other in a chunk.
+
+        A field that weighs less than one does not lay every term down, so the fullest account
+        counts.
+        """
+        accounts = (
+            self.analyzer.chunk_terms(Fields(), (), piece.text),
+            self.analyzer.chunk_terms(Fields(title=piece.text), (), ""),
+            [(term, place) for place, term in enumerate(self.analyzer.query_terms(piece.text))],
+        )
+        by_position = ({place: term for term, place in reversed(terms)} for terms in accounts)
+        terms = tuple(term for _, term in sorted(max(by_position, key=len).items()))
         if not terms:
             return None
         return Condition("phrase", terms, negated=piece.negated, written=piece.written)
@@ -516,8 +520,8 @@ class _Interpreter(Struct, frozen=True):
     # ── Pieces ───────────────────────────────────────────────────────────────
 
     def _meaning(self, piece: QueryPiece) -> Meaning:
-        if piece.field:
-            return self._field(piece, piece.field)
+        if piece.kind == "field":
+            return self._field(piece, FIELDS[piece.name])
         if piece.kind == "property":
             return self._property(piece)
         if piece.kind == "scope":
@@ -532,7 +536,9 @@ class _Interpreter(Struct, frozen=True):
         if piece.negated:
             return self._exclusion(piece)
         condition = self._phrase(piece) if piece.kind == "phrase" else None
-        return Meaning(piece.text, condition, _whole(piece.text) if piece.kind == "prefix" else "")
+        # What is completed is from its first letter, digit or underscore to its last.
+        prefix = _ENDS.sub("", piece.text) if piece.kind == "prefix" else ""
+        return Meaning(piece.text, condition, prefix)
 
     def _exclusion(self, piece: QueryPiece) -> Meaning:
         condition, notice = self._phrase(piece), ""
@@ -594,24 +600,3 @@ class _Interpreter(Struct, frozen=True):
                 f" looks like {kind}:2024-05-31, {kind}:2024, {kind}:yesterday or {kind}:7d.",
             )
         return Meaning(condition=replace(condition, values=(), bound=bound))
-
-
-def stream(phrase: str, analyzer: Analyzer) -> tuple[str, ...]:
-    """List the terms of a phrase as they follow each other in a chunk.
-
-    A field that weighs less than one does not lay every term down, so the fullest account counts.
-    """
-    accounts = (
-        analyzer.chunk_terms(Fields(), (), phrase),
-        analyzer.chunk_terms(Fields(title=phrase), (), ""),
-        [(term, place) for place, term in enumerate(analyzer.query_terms(phrase))],
-    )
-    by_position = ({place: term for term, place in reversed(terms)} for terms in accounts)
-    fullest = max(by_position, key=len)
-    return tuple(fullest[place] for place in sorted(fullest))
-
-
-def _whole(text: str) -> str:
-    """Cut a text to what is from its first letter, digit or underscore to its last."""
-    inside = [place for place, sign in enumerate(text) if sign.isalnum() or sign == "_"]
-    return text[inside[0] : inside[-1] + 1] if inside else ""

@@ -2,17 +2,22 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._search.hits import Excerpt, excerpt, snippet
+from dowse._search.hits import Excerpt, excerpt
 from dowse._text.analyzer import TextAnalyzer
-from dowse._text.matching import Wanted
+from dowse._text.matching import TermsOf, Wanted
 from dowse._text.options import KeywordOptions
 
 _TERMS = TextAnalyzer(KeywordOptions()).query_terms
+
+
+def snippet(text: str, terms: Collection[str], terms_of: TermsOf) -> str:
+    return excerpt(text, Wanted(terms), terms_of).text
 
 
 def _snippet(text: str, query: str) -> str:

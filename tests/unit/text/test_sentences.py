@@ -5,7 +5,8 @@ import pytest
 from dowse._index.chunk.chunker import chunk
 from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
-from dowse._search.hits import snippet
+from dowse._search.hits import excerpt
+from dowse._text.matching import Wanted
 from dowse._text.sentences import is_finished, sentence_ends, shorten, split_sentences
 
 _OPTIONS = ChunkOptions(chunk_min=40, chunk_goal=60, chunk_max=110, overlap=0)
@@ -70,4 +71,4 @@ def test_a_text_is_shortened_after_a_sentence_and_not_after_an_abbreviation() ->
 
 def test_a_snippet_does_not_begin_after_an_abbreviation() -> None:
     text = f"{_WORDS * 8} and it was Dr. Who token then. {_WORDS * 8}"
-    assert "Dr. Who **token**" in snippet(text, ["token"], str.split)
+    assert "Dr. Who **token**" in excerpt(text, Wanted(["token"]), str.split).text
