@@ -288,4 +288,4 @@ def test_the_graph_in_the_wheel_is_made_of_the_weights_that_are_kept_here(tmp_pa
     for file in ("model.onnx", "model.onnx_data"):
         assert (tmp_path / file).read_bytes() == (models._WEIGHTS / name / file).read_bytes()
     digest = hashlib.sha256((WEIGHTS / name / "model.safetensors").read_bytes()).hexdigest()
-    assert digest == models.SHIPPED[name].weights
+    assert digest == models.SHIPPED_WEIGHTS

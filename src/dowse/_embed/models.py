@@ -1,7 +1,9 @@
 """A model on this machine: which one it is, how it is used, and its files, checked.
 
-It is part of dowse, or was fetched into the cache, or is in a folder of the user's, which is read
-in place and never written to.
+A model is a folder as it is published: its graph as ONNX, config.json and tokenizer.json, and small
+files that say how token vectors are pooled and what is put before a text. It is part of dowse, or
+was fetched into the cache, or is in a folder of the user's, which is read in place and never
+written to.
 """
 
 from __future__ import annotations
@@ -9,14 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import mmap
 import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -33,235 +34,6 @@ from dowse._util.files import (
     why_unreadable,
 )
 from dowse.errors import BadSettings, EmbedError, WeightsMissing
-
-Wanted = Literal["auto", "int8", "fp32"]
-"""The precision that is asked for; auto means int8 where that was measured to cost nothing."""
-
-_WEIGHTS = Path(__file__).with_name("weights")
-_REINSTALL = "Install dowse again, or choose another model with: dowse config set embed.model NAME"
-_SHA256_DIGITS = 64
-
-
-class Shipped(Struct, frozen=True):
-    """What is known of a model that is part of dowse."""
-
-    weights: str  # sha256 of the model.safetensors that its graph was made of
-    crcs: Mapping[str, int]  # of its files
-
-
-SHIPPED: Mapping[str, Shipped] = {
-    DEFAULT_MODEL: Shipped(
-        "8ebc7784bf3e7c522884c3e3e1c7e94f50707d7b19874919490a8cdae213e645",
-        {"model.onnx": 0xABED2B3B, "model.onnx_data": 0x7AD17128},
-    ),
-}
-"""The models that are part of dowse, all in int8, by name; training/onnx_model.py made them."""
-
-
-class Identity(Struct, frozen=True):
-    """Which weights a model has, and how they are used."""
-
-    recipe: ModelRecipe
-    precision: Precision
-    weights: str  # a sha256
-    graph: str  # the file of this precision, in the model's folder
-
-
-class LocalModel(Protocol):
-    """A model's parts; each call raises an `EmbedError` when they cannot be had."""
-
-    name: str
-    is_fused: bool  # the graph has fused operators already: there is nothing to optimise
-
-    def identity(self, wanted: Wanted) -> Identity:
-        """Which weights these are, without loading them."""
-        ...
-
-    def graph(self, identity: Identity) -> Path:
-        """The graph, intact."""
-        ...
-
-    def tokenizer(self) -> bytes:
-        """The content of tokenizer.json."""
-        ...
-
-
-class ShippedModel:
-    """A model that is part of dowse: there is nothing to fetch."""
-
-    is_fused = True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.folder = _WEIGHTS / name
-
-    def identity(self, wanted: Wanted) -> Identity:
-        """Which weights these are, without reading them."""
-        if wanted == "fp32":
-            raise EmbedError(
-                f"{self.name} is part of dowse in int8 only.",
-                "Use it with: dowse config set embed.precision auto",
-            )
-        weights = SHIPPED[self.name].weights
-        return Identity(KNOWN_MODELS[self.name], "int8", weights, "model.onnx")
-
-    def graph(self, identity: Identity) -> Path:
-        """The graph, intact."""
-        if damaged := self.damage():
-            path = self.folder / damaged[0]
-            raise weights_missing(f"{path} is missing or damaged.", _REINSTALL)
-        return self.folder / identity.graph
-
-    def tokenizer(self) -> bytes:
-        """The content of tokenizer.json."""
-        try:
-            return (self.folder / TOKENIZER).read_bytes()
-        except OSError as error:
-            raise weights_missing(f"{error}.", _REINSTALL) from error
-
-    def damage(self) -> tuple[str, ...]:
-        """The files that are not what they were."""
-        crcs = SHIPPED[self.name].crcs
-        return tuple(name for name, crc in crcs.items() if not _has_crc(self.folder / name, crc))
-
-
-class CachedModel:
-    """A model in the cache, fetched there when it is first needed and fetching is allowed."""
-
-    is_fused = False
-
-    def __init__(self, model: str, models: ModelCache, announce: Announce, *, fetch: bool) -> None:
-        self.name = full_name(model)
-        check_name(self.name)
-        self._cache = models
-        self._announce = announce
-        self._fetch = fetch
-        self._checked = False  # every file is read for this, so it is done once
-
-    def identity(self, wanted: Wanted) -> Identity:
-        """Which weights these are; fetches them when they are not here."""
-        if self._cache.manifest(self.name) is None:
-            self._check()
-        manifest = self._cache.manifest(self.name)
-        if manifest is None:
-            raise self._missing("it has just been removed")
-        recipe = read_recipe(self._cache.folder(self.name), self.name)
-        precision, graph = _chosen(self.name, recipe, manifest.graphs, wanted)
-        return Identity(recipe, precision, manifest.weights(graph), graph)
-
-    def graph(self, identity: Identity) -> Path:
-        """The graph, intact."""
-        self._check()
-        return self._cache.folder(self.name) / identity.graph
-
-    def tokenizer(self) -> bytes:
-        """The content of tokenizer.json."""
-        self._check()
-        try:
-            return (self._cache.folder(self.name) / TOKENIZER).read_bytes()
-        except OSError as error:
-            raise self._missing(f"{TOKENIZER} cannot be read ({error})") from error
-
-    def _check(self) -> None:
-        damage = [] if self._checked else self._cache.damage(self.name)
-        if damage and self._fetch:
-            from dowse._embed.hub import fetch_model  # noqa: PLC0415  it happens once
-
-            fetch_model(self.name, self._cache, self._announce)
-        elif damage and self._cache.manifest(self.name):
-            raise self._missing(f"of the model {self.name}, {', '.join(damage)} is damaged")
-        elif damage:
-            raise self._missing(f"the model {self.name} has not been fetched")
-        self._checked = True
-
-    def _missing(self, reason: str) -> EmbedError:
-        return weights_missing(f"{reason}.", f"Fetch them with: dowse models pull {self.name}")
-
-
-class FolderModel:
-    """A model in a folder of the user's; the digest of its weights is noted in the cache."""
-
-    is_fused = False
-
-    def __init__(self, folder: Path, models: ModelCache) -> None:
-        self.folder = folder.expanduser().absolute()
-        self.name = self.folder.name
-        # Notes are kept apart from the user's own files, by place.
-        place = hashlib.sha256(str(self.folder).encode("utf-8", "surrogateescape")).hexdigest()
-        self._notes = models.root / ".folders" / place[:16]
-
-    def identity(self, wanted: Wanted) -> Identity:
-        """Which weights these are: they are read once whenever a file has changed."""
-        paths = self._files()
-        recipe = read_recipe(self.folder, full_name(self.name))
-        precision, graph = _chosen(self.name, recipe, graphs_among(paths), wanted)
-        digests = [self._digest(path) for path in (graph, data_of(graph)) if path in paths]
-        weights = digests[0] if len(digests) == 1 else joined_digest(digests)
-        return Identity(recipe, precision, weights, graph)
-
-    def graph(self, identity: Identity) -> Path:
-        """The graph as it is."""
-        self._files()
-        return self.folder / identity.graph
-
-    def tokenizer(self) -> bytes:
-        """The content of tokenizer.json."""
-        self._files()
-        try:
-            return (self.folder / TOKENIZER).read_bytes()
-        except OSError as error:
-            raise EmbedError(f"{self.folder / TOKENIZER} cannot be read: {error}.") from error
-
-    def _files(self) -> set[str]:
-        paths = files_in(self.folder)
-        if missing := missing_files(paths):
-            raise weights_missing(
-                f"{self.folder} has no {' and no '.join(missing)}.",
-                f"A model's folder holds config.json, {TOKENIZER} and onnx/model.onnx.",
-            )
-        return paths
-
-    def _digest(self, name: str) -> str:
-        path, note = self.folder / name, self._notes / f"{Path(name).name}.txt"
-        try:
-            state = path.stat()
-            seen = f"{state.st_size} {state.st_mtime_ns}"
-            with contextlib.suppress(OSError, ValueError):
-                known, _, digest = note.read_text("ascii").rpartition(" ")
-                if known == seen and len(digest) == _SHA256_DIGITS:
-                    return digest
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise EmbedError(f"{path} cannot be read: {error}.") from error
-        with contextlib.suppress(OSError):  # then it is read again next time
-            make_private_folder(self._notes)
-            replace_file(note, f"{seen} {digest}".encode("ascii"))
-        return digest
-
-
-def _chosen(
-    name: str, recipe: ModelRecipe, graphs: Mapping[Precision, str], wanted: Wanted
-) -> tuple[Precision, str]:
-    """The precision to use of those that a model has, and its graph."""
-    precision: Precision = "int8" if wanted == "int8" else "fp32"
-    if wanted == "auto" and (recipe.int8_is_as_good or "fp32" not in graphs):
-        precision = "int8" if "int8" in graphs else "fp32"
-    if precision not in graphs:
-        other = "fp32" if precision == "int8" else "int8"
-        raise EmbedError(
-            f"{hub_name(name)} has no graph in {precision}.",
-            f"Use the other with: dowse config set embed.precision {other}",
-        )
-    return precision, graphs[precision]
-
-
-def _has_crc(path: Path, crc: int) -> bool:
-    try:
-        return crc_of(path) == crc
-    except OSError:
-        return False
-
 
 Pooling = Literal["mean", "cls"]
 """How token vectors become the vector of a text: their mean, or the first token's."""
@@ -370,75 +142,81 @@ _POSSIBLE = {"hidden": (1, 65_536), "positions": (3, 1_000_000)}  # a token at b
 
 
 def data_of(graph: str) -> str:
-    """The file next to a graph that holds its large constants, where it has one."""
+    """Return the file next to a graph that holds its large constants, where it has one."""
     return f"{graph}_data"
 
 
-def graphs_among(paths: set[str]) -> dict[Precision, str]:
-    """The best graph of each precision among the files of a model."""
+def graphs_among(paths: Collection[str]) -> dict[Precision, str]:
+    """Return the best graph of each precision among the files of a model."""
     best = {kind: [path for path in names if path in paths] for kind, names in GRAPHS.items()}
     return {kind: found[0] for kind, found in best.items() if found}
 
 
 def wanted_files(paths: set[str]) -> set[str]:
-    """The files of a model's repository that are of use here."""
+    """Return the files of a model's repository that are of use here."""
     graphs = graphs_among(paths).values()
-    wanted = {*REQUIRED, *_OPTIONAL, *graphs, *map(data_of, graphs)}
-    return {path for path in paths if path in wanted or _is_pooling(path)}
+    # One folder deep: nothing is laid anywhere else.
+    pooling = {path for path in paths if re.fullmatch(r"[^/]*_Pooling/config\.json", path)}
+    return paths & {*REQUIRED, *_OPTIONAL, *graphs, *map(data_of, graphs), *pooling}
 
 
-def missing_files(paths: set[str]) -> list[str]:
-    """What is missing of a model."""
+def missing_files(paths: Collection[str]) -> str:
+    """Name what is missing of a model; empty when nothing is."""
     missing = [name for name in REQUIRED if name not in paths]
-    return missing if graphs_among(paths) else [*missing, GRAPHS["fp32"][0]]
+    return " and no ".join(missing if graphs_among(paths) else [*missing, GRAPHS["fp32"][0]])
 
 
 def files_in(folder: Path) -> set[str]:
-    """The files of a model's folder that can be of use, two levels deep."""
+    """Return the files of a model's folder that can be of use, two levels deep."""
     paths = [*folder.glob("*"), *folder.glob("*/*")]
     return {path.relative_to(folder).as_posix() for path in paths if path.is_file()}
-
-
-def _is_pooling(path: str) -> bool:
-    folder, _, name = path.partition("/")  # one folder deep: nothing is laid anywhere else
-    return folder.endswith("_Pooling") and name == CONFIG
 
 
 # ── What the files say ───────────────────────────────────────────────────────
 
 
 def read_recipe(folder: Path, name: str) -> ModelRecipe:
-    """How to use the model in a folder: from the table of known ones, else from its own files."""
+    """Say how to use the model in a folder, by the table of known ones, else by its own files."""
     hidden, positions = _sizes(folder / CONFIG)
     known = KNOWN_MODELS.get(name)
     if known is not None and known.dimensions == hidden:
         return known
-    query_prefix, passage_prefix = _prefixes(
-        _optional(folder / "config_sentence_transformers.json")
+    stated = (
+        _optional(folder / "sentence_bert_config.json").get("max_seq_length"),
+        _optional(folder / "tokenizer_config.json").get("model_max_length"),
     )
+    fitting = [int(n) for n in stated if isinstance(n, int | float) and 2 < n < _NOT_COUNTED]
+    config = _optional(folder / "config_sentence_transformers.json")
+    prompts = config.get("prompts")
+    prompts = prompts if isinstance(prompts, dict) else {}
+    usual = prompts.get(config.get("default_prompt_name") or "", "")
     return ModelRecipe(
         name=name,
         pooling=_pooling(folder),
-        max_tokens=min(_max_tokens(folder), positions),
+        max_tokens=min(fitting[0] if fitting else 512, positions),
         dimensions=hidden,
-        query_prefix=query_prefix,
-        passage_prefix=passage_prefix,
+        query_prefix=str(prompts.get("query", usual) or ""),
+        passage_prefix=str(prompts.get("passage", prompts.get("document", usual)) or ""),
     )
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a model folder."""
+def read_json(path: Path, kind: type = dict) -> Any:
+    """Read a JSON object, or a list, from a model's folder."""
     try:
         content = json.loads(read_small(path, _LONGEST))
     except UNREADABLE as error:
         raise EmbedError(f"{path} cannot be read: {why_unreadable(error)}.") from error
-    if not isinstance(content, dict):
-        raise EmbedError(f"{path} is no JSON object.")
+    if not isinstance(content, kind):
+        raise EmbedError(f"{path} is no JSON {'object' if kind is dict else 'list'}.")
     return content
 
 
+def _optional(path: Path, kind: type = dict) -> Any:
+    return read_json(path, kind) if path.is_file() else kind()
+
+
 def _sizes(path: Path) -> tuple[int, int]:
-    """The width of a token's vector, and how many tokens the model has positions for."""
+    """Return the width of a token's vector, and how many tokens the model has positions for."""
     config = read_json(path)
     try:
         hidden = int(config["dim"] if "dim" in config else config["hidden_size"])
@@ -460,12 +238,26 @@ def _sizes(path: Path) -> tuple[int, int]:
 
 
 def _pooling(folder: Path) -> Pooling:
-    config = _optional(folder / _pooling_path(folder) / "config.json")
-    modes = _pooling_modes(config)
+    path = "1_Pooling"
+    for module in _optional(folder / "modules.json", list):
+        kind = str(module.get("type", "")).rpartition(".")[2] if isinstance(module, dict) else ""
+        if kind == "Pooling":
+            path = Path(str(module.get("path", path))).name  # next to the model, never elsewhere
+        elif kind not in {"", "Transformer", "Normalize"}:
+            raise EmbedError(
+                f"dowse does not know the module {kind!r} of {folder.name}.",
+                "Choose a model without it, or use an endpoint.",
+            )
+    config = _optional(folder / path / CONFIG)
+    named = config.get("pooling_mode") or ()  # newer files name the mode, older ones have switches
+    modes = {named} if isinstance(named, str) else set(named)
+    for switch, chosen in config.items():
+        if switch.startswith("pooling_mode_") and chosen is True:
+            modes.add(switch.removeprefix("pooling_mode_").removesuffix("_tokens"))
     if config.get("include_prompt", True) is True:
-        if not modes or modes == {"mean"}:
+        if modes <= {"mean"}:
             return "mean"
-        if modes == {"cls"}:
+        if modes in ({"cls"}, {"cls_token"}):
             return "cls"
     raise EmbedError(
         f"dowse cannot pool as {folder.name} wants it: {config}.",
@@ -473,115 +265,204 @@ def _pooling(folder: Path) -> Pooling:
     )
 
 
-def _pooling_modes(config: dict[str, Any]) -> set[str]:
-    named = config.get("pooling_mode", ())  # newer files name the mode, older ones have switches
-    modes = {named} if isinstance(named, str) else set(named or ())
-    for switch, chosen in config.items():
-        if switch.startswith("pooling_mode_") and chosen is True:
-            modes.add(switch.removeprefix("pooling_mode_").removesuffix("_tokens"))
-    return {"cls" if mode == "cls_token" else str(mode) for mode in modes}
+# ── A model ──────────────────────────────────────────────────────────────────
+
+_REINSTALL = "Install dowse again, or choose another model with: dowse config set embed.model NAME"
+_SHA256_DIGITS = 64
+_WEIGHTS = Path(__file__).with_name("weights")
+
+SHIPPED_WEIGHTS = "8ebc7784bf3e7c522884c3e3e1c7e94f50707d7b19874919490a8cdae213e645"
+"""The sha256 of the model.safetensors that training/onnx_model.py made the shipped model of."""
+
+_SHIPPED_CRCS = {"model.onnx": 0xABED2B3B, "model.onnx_data": 0x7AD17128, TOKENIZER: 0xB2E9C36}
 
 
-def _pooling_path(folder: Path) -> str:
-    path = "1_Pooling"
-    for module in _modules(folder):
-        kind = str(module.get("type", "")).rpartition(".")[2]
-        if kind == "Pooling":
-            path = Path(str(module.get("path", path))).name  # next to the model, never elsewhere
-        elif kind not in {"Transformer", "Normalize"}:
+class Identity(Struct, frozen=True):
+    """Which weights a model has, and how they are used."""
+
+    recipe: ModelRecipe
+    precision: Precision
+    weights: str  # a sha256
+    graph: str  # the file of this precision, in the model's folder
+
+
+def weights_missing(reason: str, todo: str) -> WeightsMissing:
+    """Make an error that says what happened, what still works and what to do."""
+    still = "Keyword, code and graph search work without them."
+    return WeightsMissing(f"There are no weights to embed with: {reason}", f"{still} {todo}")
+
+
+class LocalModel:
+    """A model in a folder of the user's; the digest of its weights is noted in the cache."""
+
+    is_fused = False  # the graph has fused operators already: there is nothing to optimise
+
+    def __init__(self, name: str, folder: Path, models: ModelCache) -> None:
+        self.name = name
+        self.folder = folder
+        self._models = models
+
+    def identity(self, wanted: Precision | Literal["auto"]) -> Identity:
+        """Say which weights these are, without loading them.
+
+        `auto` takes int8 where that was measured to cost nothing.
+        """
+        paths = self._files()
+        graphs = graphs_among(paths)
+        recipe = read_recipe(self.folder, full_name(self.name))
+        precision: Precision = "int8" if wanted == "int8" else "fp32"
+        if wanted == "auto" and (recipe.int8_is_as_good or "fp32" not in graphs):
+            precision = "int8" if "int8" in graphs else "fp32"
+        if precision not in graphs:
             raise EmbedError(
-                f"dowse does not know the module {kind!r} of {folder.name}.",
-                "Choose a model without it, or use an endpoint.",
+                f"{hub_name(self.name)} has no graph in {precision}.",
+                "Use the other with: dowse config set embed.precision "
+                f"{'fp32' if precision == 'int8' else 'int8'}",
             )
-    return path
+        graph = graphs[precision]
+        digests = [self._digest(path) for path in (graph, data_of(graph)) if path in paths]
+        together = hashlib.sha256(" ".join(digests).encode()).hexdigest()
+        return Identity(recipe, precision, digests[0] if len(digests) == 1 else together, graph)
+
+    def graph(self, identity: Identity) -> Path:
+        """Return the graph, intact."""
+        self._check()
+        return self.folder / identity.graph
+
+    def tokenizer(self) -> bytes:
+        """Return the content of tokenizer.json."""
+        self._check()
+        try:
+            return (self.folder / TOKENIZER).read_bytes()
+        except OSError as error:
+            raise EmbedError(f"{self.folder / TOKENIZER} cannot be read: {error}.") from error
+
+    def _check(self) -> None:
+        """Raise `WeightsMissing` unless all files are there as they should be."""
+        self._files()
+
+    def _files(self) -> Collection[str]:
+        paths = files_in(self.folder)
+        if missing := missing_files(paths):
+            raise weights_missing(
+                f"{self.folder} has no {missing}.",
+                f"A model's folder holds config.json, {TOKENIZER} and onnx/model.onnx.",
+            )
+        return paths
+
+    def _digest(self, name: str) -> str:
+        """Return the sha256 of a file, which is read again whenever it has changed."""
+        # Notes are kept apart from the user's own files, by place.
+        place = hashlib.sha256(str(self.folder).encode("utf-8", "surrogateescape")).hexdigest()
+        notes, path = self._models.root / ".folders" / place[:16], self.folder / name
+        note = notes / f"{path.name}.txt"
+        try:
+            state = path.stat()
+            seen = f"{state.st_size} {state.st_mtime_ns}"
+            with contextlib.suppress(OSError, ValueError):
+                known, _, digest = note.read_text("ascii").rpartition(" ")
+                if known == seen and len(digest) == _SHA256_DIGITS:
+                    return digest
+            digest = _sha256(path)
+        except OSError as error:
+            raise EmbedError(f"{path} cannot be read: {error}.") from error
+        with contextlib.suppress(OSError):  # then it is read again next time
+            make_private_folder(notes)
+            replace_file(note, f"{seen} {digest}".encode("ascii"))
+        return digest
 
 
-def _modules(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "modules.json"
-    if not path.is_file():
-        return []
-    try:
-        modules = json.loads(read_small(path))
-    except UNREADABLE as error:
-        raise EmbedError(f"{path} cannot be read: {why_unreadable(error)}.") from error
-    if not isinstance(modules, list):
-        raise EmbedError(f"{path} is no list of modules.")
-    return [module for module in modules if isinstance(module, dict)]
+class ShippedModel(LocalModel):
+    """The model that is part of dowse: there is nothing to fetch."""
+
+    is_fused = True
+
+    def __init__(self, models: ModelCache) -> None:
+        super().__init__(DEFAULT_MODEL, _WEIGHTS / DEFAULT_MODEL, models)
+
+    def identity(self, wanted: Precision | Literal["auto"]) -> Identity:
+        """Say which weights these are, without reading them."""
+        if wanted == "fp32":
+            raise EmbedError(
+                f"{self.name} is part of dowse in int8 only.",
+                "Use it with: dowse config set embed.precision auto",
+            )
+        return Identity(KNOWN_MODELS[self.name], "int8", SHIPPED_WEIGHTS, "model.onnx")
+
+    def damage(self) -> list[str]:
+        """Name the files that are not what they were."""
+        return [name for name, crc in _SHIPPED_CRCS.items() if crc_of(self.folder / name) != crc]
+
+    def _check(self) -> None:
+        if damaged := self.damage():
+            path = self.folder / damaged[0]
+            raise weights_missing(f"{path} is missing or damaged.", _REINSTALL)
 
 
-def _max_tokens(folder: Path) -> int:
-    stated = (
-        _optional(folder / "sentence_bert_config.json").get("max_seq_length"),
-        _optional(folder / "tokenizer_config.json").get("model_max_length"),
-    )
-    fitting = [int(n) for n in stated if isinstance(n, int | float) and 2 < n < _NOT_COUNTED]
-    return fitting[0] if fitting else 512
+class CachedModel(LocalModel):
+    """A model in the cache, fetched there when it is first needed and fetching is allowed."""
+
+    def __init__(self, model: str, models: ModelCache, announce: Announce, *, fetch: bool) -> None:
+        name = full_name(model)
+        super().__init__(name, models.folder(name), models)
+        self._announce = announce
+        self._fetch = fetch
+        self._checked = False  # every file is read for this, so it is done once
+
+    def _files(self) -> Collection[str]:
+        if self._models.manifest(self.name) is None:
+            self._check()
+        return self._manifest().files
+
+    def _digest(self, name: str) -> str:
+        return self._manifest().files[name].sha256
+
+    def _manifest(self) -> ModelManifest:
+        manifest = self._models.manifest(self.name)
+        if manifest is None:
+            raise self._missing("it has just been removed")
+        return manifest
+
+    def _check(self) -> None:
+        damage = [] if self._checked else self._models.damage(self.name)
+        if damage and self._fetch:
+            from dowse._embed.hub import fetch_model  # noqa: PLC0415  it happens once
+
+            fetch_model(self.name, self._models, self._announce)
+        elif damage and self._models.manifest(self.name):
+            raise self._missing(f"of the model {self.name}, {', '.join(damage)} is damaged")
+        elif damage:
+            raise self._missing(f"the model {self.name} has not been fetched")
+        self._checked = True
+
+    def _missing(self, reason: str) -> WeightsMissing:
+        return weights_missing(f"{reason}.", f"Fetch them with: dowse models pull {self.name}")
 
 
-def _prefixes(config: dict[str, Any]) -> tuple[str, str]:
-    prompts = config.get("prompts")
-    if not isinstance(prompts, dict):
-        return "", ""
-    usual = prompts.get(config.get("default_prompt_name") or "", "")
-    query = prompts.get("query", usual)
-    passage = prompts.get("passage", prompts.get("document", usual))
-    return str(query or ""), str(passage or "")
-
-
-def _optional(path: Path) -> dict[str, Any]:
-    return read_json(path) if path.is_file() else {}
-
+# ── The cache ────────────────────────────────────────────────────────────────
+#     <cache>/models/<name>/            the model's files
+#     <cache>/models/<name>/dowse.json  what they are, their sha256 and their CRC
+# A folder appears by renaming, so neither an interrupted fetch nor a second process can leave or
+# see half a model.
 
 _MANIFEST = "dowse.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
-def weights_missing(reason: str, todo: str) -> WeightsMissing:
-    """An error that says what happened, what still works and what to do."""
-    still = "Keyword, code and graph search work without them."
-    return WeightsMissing(f"There are no weights to embed with: {reason}", f"{still} {todo}")
-
-
-class FileRecord(msgspec.Struct, frozen=True):
+class FileRecord(Struct, frozen=True):
     """What a file was when it was fetched."""
 
     bytes: int
     sha256: str
     crc: int  # compared at every use: it takes a tenth of the time of a sha256
 
-    @classmethod
-    def of(cls, path: Path) -> FileRecord:
-        """What a file is now."""
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return cls(path.stat().st_size, digest, crc_of(path))
 
-    def fits(self, path: Path) -> bool:
-        """Say whether a file is still what it was."""
-        try:
-            return path.stat().st_size == self.bytes and crc_of(path) == self.crc
-        except OSError:
-            return False
-
-
-class ModelManifest(msgspec.Struct, frozen=True):
+class ModelManifest(Struct, frozen=True):
     """What a model folder holds."""
 
     name: str
     origin: str  # where it came from, for people
     files: dict[str, FileRecord]
-
-    @property
-    def graphs(self) -> dict[Precision, str]:
-        """The graph of each precision that is there."""
-        return graphs_among({*self.files})
-
-    def weights(self, graph: str) -> str:
-        """The sha256 of a graph with its constants."""
-        digests = [
-            self.files[path].sha256 for path in (graph, data_of(graph)) if path in self.files
-        ]
-        return digests[0] if len(digests) == 1 else joined_digest(digests)
 
 
 class ModelCache:
@@ -591,44 +472,46 @@ class ModelCache:
         self.root = cache_dir / "models"
 
     def folder(self, name: str) -> Path:
-        """Where a model is, or would be."""
-        return self.root / _folder_name(name)
+        """Return where a model is, or would be."""
+        check_name(name)
+        return self.root / name.replace("/", "--")
 
     def manifest(self, name: str) -> ModelManifest | None:
-        """What is known about a model; None when it is not here."""
-        return read_manifest(self.folder(name))
+        """Return what is known about a model; None when it is not here."""
+        return _read_manifest(self.folder(name))
 
     def manifests(self) -> list[ModelManifest]:
-        """What is known about every model here, by name."""
+        """Return what is known about every model here, by name."""
         folders = sorted(self.root.iterdir()) if self.root.is_dir() else []
-        found = [read_manifest(folder) for folder in folders if not folder.name.startswith(".")]
+        found = [_read_manifest(folder) for folder in folders if not folder.name.startswith(".")]
         return [manifest for manifest in found if manifest is not None]
 
     def damage(self, name: str) -> list[str]:
-        """The files that are not what they were."""
-        manifest = self.manifest(name)
+        """Name the files that are not what they were."""
+        folder, manifest = self.folder(name), self.manifest(name)
         if manifest is None:
             return [_MANIFEST]
-        folder = self.folder(name)
-        return [path for path, record in manifest.files.items() if not record.fits(folder / path)]
+        return [path for path, kept in manifest.files.items() if crc_of(folder / path) != kept.crc]
 
     def install(
         self, name: str, origin: str, fill: Callable[[Path], None], announce: Announce
     ) -> None:
-        """Puts a model in the cache unless another process has just done so.
+        """Put a model in the cache unless another process has just done so.
 
         `fill` lays the model's files into an empty folder. Whatever it raises leaves no trace.
         """
         folder = self.folder(name)
         try:
             make_private_folder(self.root)
-            with self._sole(name, announce):
+            with self._scratch(folder, name, announce) as scratch:
                 if not self.damage(name):
                     return
-                with self._scratch(name) as scratch:
-                    fill(scratch)
-                    _write_manifest(scratch, name, origin)
-                    self._swap_in(scratch, folder)
+                fill(scratch)
+                _write_manifest(scratch, name, origin)
+                sync_tree(scratch)  # a model is whole, also after a power cut
+                if folder.exists():
+                    move_folder(folder, scratch.parent / "replaced")
+                move_folder(scratch, folder)
         except OSError as error:
             raise weights_missing(
                 f"the model {name} cannot be kept in {folder}: {error}.",
@@ -636,76 +519,40 @@ class ModelCache:
             ) from error
 
     def remove(self, name: str) -> bool:
-        """Takes a model out of the cache; whether there was one."""
+        """Take a model out of the cache; say whether there was one."""
         folder = self.folder(name)
         if not folder.is_dir():
             return False
-        with self._sole(name, lambda _: None), self._scratch(name) as scratch:
-            move_folder(folder, scratch / "removed")
+        with self._scratch(folder, name, lambda _: None) as scratch:
+            move_folder(folder, scratch.parent / "removed")
         return True
 
     @contextlib.contextmanager
-    def _sole(self, name: str, announce: Announce) -> Iterator[None]:
+    def _scratch(self, folder: Path, name: str, announce: Announce) -> Iterator[Path]:
+        """Give an empty folder on the disk of the cache to the one process that changes a model."""
         import filelock  # noqa: PLC0415  only fetching and removing take the lock
 
-        lock = filelock.FileLock(self.root / f".{_folder_name(name)}.lock")
+        lock = filelock.FileLock(self.root / f".{folder.name}.lock")
         try:
-            lock.acquire(timeout=0)
+            taken = lock.acquire(timeout=0)
         except filelock.Timeout:
             note = f"Waiting: another process is fetching {name}."
             announce(Event("download", 0, None, "bytes", note))
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
-
-    @contextlib.contextmanager
-    def _scratch(self, name: str) -> Iterator[Path]:
-        prefix = f".{_folder_name(name)}.partial-"
-        for left_by_a_killed_process in self.root.glob(f"{prefix}*"):
-            shutil.rmtree(left_by_a_killed_process, ignore_errors=True)
-        with tempfile.TemporaryDirectory(
-            dir=self.root, prefix=prefix, ignore_cleanup_errors=True
-        ) as path:
-            folder = Path(path) / "model"
-            folder.mkdir()
-            yield folder
-
-    @staticmethod
-    def _swap_in(scratch: Path, folder: Path) -> None:
-        sync_tree(scratch)  # a model is whole, also after a power cut
-        if folder.exists():
-            move_folder(folder, scratch.parent / "replaced")
-        move_folder(scratch, folder)
-
-
-def read_manifest(folder: Path) -> ModelManifest | None:
-    """What a model folder says about itself; None when it says nothing sensible."""
-    try:
-        manifest = msgspec.json.decode(read_small(folder / _MANIFEST), type=ModelManifest)
-    except UNREADABLE:
-        return None
-    return manifest if manifest.graphs else None
-
-
-def crc_of(path: Path) -> int:
-    """The CRC of a file's content."""
-    with path.open("rb") as file:
-        try:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return zlib.crc32(content)
-        except ValueError:  # an empty file cannot be mapped
-            return 0
-
-
-def joined_digest(digests: list[str]) -> str:
-    """One digest of several."""
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+            taken = lock.acquire()
+        with taken:
+            prefix = f".{folder.name}.partial-"
+            for left_by_a_killed_process in self.root.glob(f"{prefix}*"):
+                shutil.rmtree(left_by_a_killed_process, ignore_errors=True)
+            with tempfile.TemporaryDirectory(
+                dir=self.root, prefix=prefix, ignore_cleanup_errors=True
+            ) as path:
+                scratch = Path(path, "model")
+                scratch.mkdir()
+                yield scratch
 
 
 def check_name(name: str) -> None:
-    """Raises `BadSettings` unless this can be the name of a model."""
+    """Raise `BadSettings` unless this can be the name of a model."""
     if not _NAME.fullmatch(name):
         raise BadSettings(
             f"{name!r} is no name of a model.",
@@ -713,18 +560,42 @@ def check_name(name: str) -> None:
         )
 
 
-def _folder_name(name: str) -> str:
-    check_name(name)
-    return name.replace("/", "--")
+def _read_manifest(folder: Path) -> ModelManifest | None:
+    """Return what a model folder says about itself; None when it says nothing sensible."""
+    try:
+        manifest = msgspec.json.decode(read_small(folder / _MANIFEST), type=ModelManifest)
+    except UNREADABLE:
+        return None
+    return manifest if graphs_among(manifest.files) else None
 
 
 def _write_manifest(folder: Path, name: str, origin: str) -> None:
     paths = files_in(folder)
     if missing := missing_files(paths):
         raise weights_missing(
-            f"what was given as {name} has no {' and no '.join(missing)}.",
+            f"what was given as {name} has no {missing}.",
             "dowse needs config.json, tokenizer.json and the model as ONNX, in onnx/model.onnx.",
         )
-    files = {path: FileRecord.of(folder / path) for path in sorted(paths)}
+    files: dict[str, FileRecord] = {}
+    for path in sorted(paths):
+        file = folder / path
+        files[path] = FileRecord(file.stat().st_size, _sha256(file), crc_of(file) or 0)
     content = msgspec.json.format(msgspec.json.encode(ModelManifest(name, origin, files)))
     (folder / _MANIFEST).write_bytes(content)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def crc_of(path: Path) -> int | None:
+    """Return the CRC of a file's content; None when it cannot be read."""
+    crc = 0
+    try:
+        with path.open("rb") as file:
+            while part := file.read(1 << 20):
+                crc = zlib.crc32(part, crc)
+    except OSError:
+        return None
+    return crc

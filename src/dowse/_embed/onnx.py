@@ -1,4 +1,4 @@
-"""The embedder that runs on this machine: tokenizer and onnxruntime, nothing else.
+"""What runs on this machine, with a tokenizer and onnxruntime: the embedder, and rerankers.
 
 onnxruntime computes one text alone on one core per call, callable from many threads at once. On a
 CPU that is as fast as padded batches, and a text's vector is then the same to the bit whatever else
@@ -10,16 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
-
-from dowse._embed.models import Identity, LocalModel, Pooling
+from dowse._embed.models import Identity, LocalModel, Pooling, Precision
 from dowse._embed.options import EmbedOptions
-from dowse._model import EmbeddedBatch, Matrix, Model, Vector, text_key
+from dowse._model import EmbeddedBatch, Matrix, Model, Vector
 from dowse._util.arrays import np
 from dowse._util.messages import encodable
 from dowse._util.process import cores, run_parallel
@@ -36,21 +34,8 @@ _VERSION = 2  # changes when the same weights would give other vectors: it is pa
 # Real text has 1 to 10 characters per token. What is beyond this many could only be reached
 # through runs of blanks or words that the model does not know, and reading it all takes seconds.
 _CHARACTERS_PER_TOKEN = 64
+_Batch = list[tuple[int, list[int]]]  # the place and the token numbers of some texts
 _QUIET = 4  # fatal errors only: others are raised, and nobody asked for warnings about devices
-
-
-class TokenVectors(Struct, frozen=True):
-    """A text token by token, for late interaction."""
-
-    ids: NDArray[np.int64]  # token numbers, those that mark the ends included
-    vectors: Matrix  # of unit length
-
-
-class _Job(Struct, frozen=True):
-    """Texts that one thread embeds one after the other."""
-
-    positions: tuple[int, ...]
-    ids: tuple[list[int], ...]
 
 
 class OnnxEmbedder:
@@ -60,104 +45,72 @@ class OnnxEmbedder:
     """
 
     def __init__(self, model: LocalModel, options: EmbedOptions) -> None:
-        self._source = model
-        self._wanted_precision = options.precision
+        self._network = Network(model, options.precision)
         self._threads = options.threads or cores()
         self._batch_size = options.batch_size
-        self._loading = threading.Lock()
-        self._known: Identity | None = None
-        self._loaded: tuple[TextTokenizer, Session] | None = None
 
     @property
     def model(self) -> Model:
-        """The model behind the vectors; reading it loads no weights."""
-        recipe = self._identity().recipe
-        key = f"{self._source.name}/{self._identity().precision}/{self._digest()}"
+        """Return the model behind the vectors; this loads no weights."""
+        identity, name = self._network.identity, self._network.name
+        recipe = identity.recipe
+        prefixes = (recipe.query_prefix, recipe.passage_prefix)
+        named = (_VERSION, identity.weights, recipe.pooling, recipe.max_tokens, prefixes)
+        digest = hashlib.sha256(repr(named).encode()).hexdigest()[:8]
+        key = f"{name}/{identity.precision}/{digest}"
         return Model(key, recipe.dimensions, recipe.max_tokens, recipe.latin_only)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
-        """Embeds texts to be found, longest first, yielding batches as they are done."""
+        """Embed texts to be found, longest first, yielding batches as they are done."""
         if not texts:
             return
-        self._parts()  # fails here rather than in a thread
-        prefix = self._identity().recipe.passage_prefix
-        yield from run_parallel(self._embed, self._jobs(texts, prefix), self._threads)
+        tokenizer, _ = self._network.loaded()  # fails here rather than in a thread
+        yield from run_parallel(self._embed, self._batches(texts, tokenizer), self._threads)
 
     def query(self, text: str) -> Vector:
-        """Embeds a text to search with."""
-        tokenizer, _ = self._parts()
-        return self._vector(tokenizer.ids([self._identity().recipe.query_prefix + text])[0])
+        """Embed a text to search with."""
+        tokenizer, _ = self._network.loaded()
+        return self._vector(tokenizer.ids([self._network.identity.recipe.query_prefix + text])[0])
 
-    def token_vectors(self, text: str, *, query: bool = False) -> TokenVectors:
-        """A text's tokens, each with its own vector."""
-        tokenizer, session = self._parts()
-        recipe = self._identity().recipe
+    def token_vectors(self, text: str, *, query: bool = False) -> Matrix:
+        """Return the unit vector of each token of a text, those at its ends included."""
+        tokenizer, session = self._network.loaded()
+        recipe = self._network.identity.recipe
         prefix = recipe.query_prefix if query else recipe.passage_prefix
-        ids = tokenizer.ids([prefix + text])[0]
-        vectors = _unit(session.tokens(ids))
-        return TokenVectors(np.array(ids, dtype=np.int64), vectors)
+        return _unit(session.tokens(tokenizer.ids([prefix + text])[0]))
 
-    def _jobs(self, texts: Sequence[str], prefix: str) -> Iterator[_Job]:
-        tokenizer, _ = self._parts()
+    def _batches(self, texts: Sequence[str], tokenizer: TextTokenizer) -> Iterator[_Batch]:
+        """Yield texts that one thread embeds one after the other, with their places."""
+        prefix = self._network.identity.recipe.passage_prefix
         for start in range(0, len(texts), _TEXTS_IN_HAND):
             some = [prefix + text for text in texts[start : start + _TEXTS_IN_HAND]]
+            batch: _Batch = []
+            tokens = 0
+            numbered = enumerate(tokenizer.ids(some), start)
             # Longest first, so that the threads end together.
-            numbered = sorted(enumerate(tokenizer.ids(some), start), key=lambda one: -len(one[1]))
-            yield from _batches(numbered, self._batch_size)
+            for place, ids in sorted(numbered, key=lambda one: -len(one[1])):
+                is_full = len(batch) == self._batch_size or tokens + len(ids) > _TOKENS_PER_BATCH
+                if batch and is_full:
+                    yield batch
+                    batch, tokens = [], 0
+                batch.append((place, ids))
+                tokens += len(ids)
+            yield batch
 
-    def _embed(self, job: _Job) -> EmbeddedBatch:
-        return EmbeddedBatch(job.positions, np.stack([self._vector(ids) for ids in job.ids]))
+    def _embed(self, batch: _Batch) -> EmbeddedBatch:
+        vectors = np.stack([self._vector(ids) for _, ids in batch])
+        return EmbeddedBatch(tuple(place for place, _ in batch), vectors)
 
     def _vector(self, ids: list[int]) -> Vector:
-        _, session = self._parts()
+        _, session = self._network.loaded()
         vector = _unit(session.vector(ids))
-        if len(vector) != (wanted := self._identity().recipe.dimensions):
+        if len(vector) != (wanted := self._network.identity.recipe.dimensions):
             raise EmbedError(
                 f"The model's vectors have {len(vector)} numbers, and its config.json says "
                 f"{wanted}.",
                 "Fetch the model's files again, or choose another model.",
             )
         return vector
-
-    def _parts(self) -> tuple[TextTokenizer, Session]:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
-
-    def _load(self) -> tuple[TextTokenizer, Session]:
-        identity = self._identity()
-        recipe, graph = identity.recipe, self._source.graph(identity)
-        session = Session(graph, recipe.pooling, is_fused=self._source.is_fused)
-        return TextTokenizer(self._source.tokenizer(), recipe.max_tokens), session
-
-    def _identity(self) -> Identity:
-        if self._known is None:
-            self._known = self._source.identity(self._wanted_precision)
-        return self._known
-
-    def _digest(self) -> str:
-        recipe, weights = self._identity().recipe, self._identity().weights
-        prefixes = (recipe.query_prefix, recipe.passage_prefix)
-        named = (_VERSION, weights, recipe.pooling, recipe.max_tokens, prefixes)
-        return hashlib.sha256(repr(named).encode()).hexdigest()[:8]
-
-
-def _batches(numbered: Sequence[tuple[int, list[int]]], most: int) -> Iterator[_Job]:
-    batch: list[tuple[int, list[int]]] = []
-    tokens = 0
-    for position, ids in numbered:
-        if batch and (len(batch) == most or tokens + len(ids) > _TOKENS_PER_BATCH):
-            yield _job(batch)
-            batch, tokens = [], 0
-        batch.append((position, ids))
-        tokens += len(ids)
-    if batch:
-        yield _job(batch)
-
-
-def _job(batch: Sequence[tuple[int, list[int]]]) -> _Job:
-    return _Job(tuple(position for position, _ in batch), tuple(ids for _, ids in batch))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -171,7 +124,81 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-# ── A graph, running ─────────────────────────────────────────────────────────
+# ── Reranking: a query and each text are looked at together ──────────────────
+# A cross-encoder is a model of its own that reads both. Without one, the embedding model's own
+# token vectors do: every token of the query looks for the token of the passage that it fits best
+# (MaxSim of ColBERT, Khattab and Zaharia, 2020), and the passage's score is the mean of these
+# cosines.
+
+_REMEMBERED = 1000  # passages; each takes about 100 kB
+
+
+class CrossEncoder:
+    """Scores pairs of texts; the model is loaded on first use."""
+
+    def __init__(self, model: LocalModel, threads: int = 1) -> None:
+        self._network = Network(model, "auto")
+        self._threads = threads
+
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """Say how well each passage answers the query, from 0 to 1, in their order."""
+        if not passages:
+            return []
+        tokenizer, session = self._network.loaded()  # fails here rather than in a thread
+
+        def score(place: int) -> tuple[int, float]:
+            pair = tokenizer.pair(query, passages[place])
+            logits = session.logits(pair.ids, pair.type_ids).astype(np.float64)
+            # One label: its logistic. Several: the chance of the last, which means "relevant".
+            logits = logits if len(logits) > 1 else np.array([0.0, logits[0]])
+            weights = np.exp(logits - logits.max())
+            return place, float(weights[-1] / weights.sum())
+
+        found = dict(run_parallel(score, range(len(passages)), self._threads))
+        return [found[place] for place in range(len(passages))]
+
+
+class LateInteraction:
+    """Scores passages by how well their tokens fit those of the query."""
+
+    def __init__(self, embedder: OnnxEmbedder) -> None:
+        self._embedder = embedder
+        self._tokens = lru_cache(_REMEMBERED)(embedder.token_vectors)
+
+    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
+        """Say how well each passage answers the query, from 0 to 1."""
+        wanted = self._embedder.token_vectors(query, query=True)
+        best = [(wanted @ self._tokens(passage).T).max(axis=1) for passage in passages]
+        return [float(np.clip(one.mean(), 0.0, 1.0)) for one in best]
+
+
+# ── A model, running ─────────────────────────────────────────────────────────
+
+
+class Network:
+    """A model with its tokenizer, loaded at the first use, once for all threads."""
+
+    def __init__(self, model: LocalModel, precision: Precision | Literal["auto"]) -> None:
+        self.name = model.name
+        self._model = model
+        self._precision = precision
+        self._loading = threading.Lock()
+        self._loaded: tuple[TextTokenizer, Session] | None = None
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Say which weights these are, and how they are used."""
+        return self._model.identity(self._precision)
+
+    def loaded(self) -> tuple[TextTokenizer, Session]:
+        """Return its parts, ready to compute."""
+        with self._loading:
+            if self._loaded is None:
+                recipe, graph = self.identity.recipe, self._model.graph(self.identity)
+                session = Session(graph, recipe.pooling, is_fused=self._model.is_fused)
+                tokenizer = TextTokenizer(self._model.tokenizer(), recipe.max_tokens)
+                self._loaded = tokenizer, session
+            return self._loaded
 
 
 class Session:
@@ -207,14 +234,14 @@ class Session:
         self._pooling = pooling
 
     def vector(self, ids: Sequence[int]) -> Any:
-        """The vector of one text: the graph's own, or pooled from those of its tokens."""
+        """Return the vector of one text: the graph's own, or pooled from those of its tokens."""
         if "sentence_embedding" in self._outputs:
             return self._run("sentence_embedding", ids)
         tokens = self.tokens(ids)
         return tokens[0] if self._pooling == "cls" else tokens.mean(axis=0)
 
     def tokens(self, ids: Sequence[int]) -> Any:
-        """The vector of each token of one text."""
+        """Return the vector of each token of one text."""
         named = [one for one in ("last_hidden_state", "token_embeddings") if one in self._outputs]
         tokens = self._run((named or self._outputs)[0], ids)
         if tokens.ndim != 2:
@@ -225,7 +252,7 @@ class Session:
         return tokens
 
     def logits(self, ids: Sequence[int], types: Sequence[int]) -> Any:
-        """What a cross-encoder says of a pair of texts."""
+        """Return what a cross-encoder says of a pair of texts."""
         if "logits" not in self._outputs:
             raise EmbedError(
                 f"The model's graph has no logits, but {', '.join(self._outputs)}.",
@@ -250,9 +277,6 @@ class Session:
             ) from error
 
 
-# ── Text → token numbers ─────────────────────────────────────────────────────
-
-
 class TextTokenizer:
     """Numbers the tokens of texts; may be used by several threads at once."""
 
@@ -268,101 +292,13 @@ class TextTokenizer:
         self._max_characters = max_tokens * _CHARACTERS_PER_TOKEN
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token numbers of each text, those that mark its ends included."""
+        """Return the token numbers of each text, those that mark its ends included."""
         cleaned = [self._clean(text) for text in texts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(cleaned)]
 
     def pair(self, first: str, second: str) -> Any:
-        """Two texts as one sequence: its `ids`, and in `type_ids` which text each belongs to."""
+        """Join two texts: `ids`, and in `type_ids` which text each token belongs to."""
         return self._tokenizer.encode(self._clean(first), self._clean(second))
 
     def _clean(self, text: str) -> str:
         return encodable(text[: self._max_characters])
-
-
-_REMEMBERED = 1000  # passages; each takes about 100 kB
-
-
-class CrossEncoder:
-    """Scores pairs of texts; the model is loaded on first use."""
-
-    def __init__(self, model: LocalModel, threads: int = 1) -> None:
-        self._source = model
-        self._threads = threads
-        self._loading = threading.Lock()
-        self._loaded: tuple[TextTokenizer, Session] | None = None
-
-    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers the query, from 0 to 1, in their order."""
-        scores = [0.0] * len(passages)
-        if passages:
-            self._parts()  # fails here rather than in a thread
-        jobs = ((query, text, place) for place, text in enumerate(passages))
-        for place, score in run_parallel(self._score, jobs, self._threads):
-            scores[place] = score
-        return scores
-
-    def _score(self, job: tuple[str, str, int]) -> tuple[int, float]:
-        query, text, place = job
-        tokenizer, session = self._parts()
-        pair = tokenizer.pair(query, text)
-        logits = session.logits(pair.ids, pair.type_ids)
-        return place, _probability(logits.astype(np.float64))
-
-    def _parts(self) -> tuple[TextTokenizer, Session]:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = self._load()
-            return self._loaded
-
-    def _load(self) -> tuple[TextTokenizer, Session]:
-        identity = self._source.identity("auto")
-        recipe, graph = identity.recipe, self._source.graph(identity)
-        session = Session(graph, recipe.pooling, is_fused=self._source.is_fused)
-        return TextTokenizer(self._source.tokenizer(), recipe.max_tokens), session
-
-
-def _probability(logits: NDArray[np.float64]) -> float:
-    # One label: its logistic. Several: the chance of the last, which means "relevant".
-    logits = logits if len(logits) > 1 else np.array([0.0, logits[0]])
-    weights = np.exp(logits - logits.max())
-    return float(weights[-1] / weights.sum())
-
-
-class ReadsTokens(Protocol):
-    """An embedder that gives the vector of every token."""
-
-    def token_vectors(self, text: str, *, query: bool = False) -> TokenVectors:
-        """A text's tokens, each with its own vector."""
-        ...
-
-
-class LateInteraction:
-    """Scores passages by how well their tokens fit those of the query."""
-
-    def __init__(self, embedder: ReadsTokens) -> None:
-        self._embedder = embedder
-        self._seen: OrderedDict[bytes, Matrix] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def scores(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers the query, from 0 to 1."""
-        wanted = self._embedder.token_vectors(query, query=True).vectors
-        return [_fit(wanted, self._tokens(passage)) for passage in passages]
-
-    def _tokens(self, passage: str) -> Matrix:
-        key = text_key(passage)
-        with self._lock:
-            known = self._seen.get(key)
-        if known is None:
-            known = self._embedder.token_vectors(passage).vectors
-            with self._lock:
-                self._seen[key] = known
-                if len(self._seen) > _REMEMBERED:
-                    self._seen.popitem(last=False)
-        return known
-
-
-def _fit(wanted: Matrix, offered: Matrix) -> float:
-    best = (wanted @ offered.T).max(axis=1)
-    return float(np.clip(best.mean(), 0.0, 1.0))

@@ -8,17 +8,14 @@ from typing import Annotated
 from msgspec import Struct
 
 from dowse._embed.models import (
-    KNOWN_MODELS,
-    SHIPPED,
     CachedModel,
-    FolderModel,
     LocalModel,
     ModelCache,
     ShippedModel,
     full_name,
 )
-from dowse._embed.onnx import OnnxEmbedder
-from dowse._embed.options import EmbedOptions
+from dowse._embed.onnx import CrossEncoder, LateInteraction, OnnxEmbedder
+from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse._model import Announce, silent
 from dowse._model.ports import Embedder, Reranker
 from dowse._util.files import folder_size
@@ -45,9 +42,10 @@ def open_embedder(
     fetch: bool = True,
     offline: bool = False,
 ) -> Embedder:
-    """The embedder that the options ask for; it loads, and with `fetch` fetches, on first use.
+    """Return the embedder that the options ask for.
 
-    With `offline`, an endpoint is not asked how long its vectors are.
+    It loads, and with `fetch` fetches, on first use. With `offline`, an endpoint is not asked how
+    long its vectors are.
     """
     if options.provider == "endpoint":
         from dowse._embed.endpoint import EndpointEmbedder  # noqa: PLC0415  a rare choice
@@ -65,17 +63,18 @@ def open_embedder(
 def open_model(
     model: str, cache_dir: Path, announce: Announce = silent, *, fetch: bool = True
 ) -> LocalModel:
-    """A model by its name or its folder."""
+    """Return a model by its name or its folder."""
     models = ModelCache(cache_dir)
     if is_folder(model):
-        return FolderModel(Path(model), models)
-    if model in SHIPPED:
-        return ShippedModel(model)
+        folder = Path(model).expanduser().absolute()
+        return LocalModel(folder.name, folder, models)
+    if model == DEFAULT_MODEL:
+        return ShippedModel(models)
     return CachedModel(model, models, announce, fetch=fetch)
 
 
 def can_rerank(model: str, embedder: Embedder | None) -> bool:
-    """Whether there is anything to rerank with: a cross-encoder, or an embedder on this machine."""
+    """Say if anything can rerank: a cross-encoder, or an embedder on this machine."""
     return bool(model) or isinstance(embedder, OnnxEmbedder)
 
 
@@ -88,15 +87,11 @@ def open_reranker(
     *,
     fetch: bool = False,
 ) -> Reranker:
-    """A cross-encoder by its name or folder; without one, the embedder's own token vectors."""
+    """Return a cross-encoder by its name or folder; without one, the embedder's token vectors."""
     if model:
-        from dowse._embed.onnx import CrossEncoder  # noqa: PLC0415  as above
-
         opened = open_model(model, cache_dir, announce, fetch=fetch)
         return CrossEncoder(opened, threads=options.threads or cores())
     if isinstance(embedder, OnnxEmbedder):
-        from dowse._embed.onnx import LateInteraction  # noqa: PLC0415  as above
-
         return LateInteraction(embedder)
     raise UsageError(
         "Only a model on this machine can rerank.",
@@ -105,16 +100,15 @@ def open_reranker(
 
 
 def models_status(cache_dir: Path) -> list[ModelRecord]:
-    """The model that is part of dowse and every other that is here, each fully checked."""
-    models = ModelCache(cache_dir)
-    fetched = sorted(manifest.name for manifest in models.manifests())
-    return [_status(models, name) for name in (*SHIPPED, *fetched)]
+    """Return the model that is part of dowse and every other that is here, each fully checked."""
+    fetched = sorted(manifest.name for manifest in ModelCache(cache_dir).manifests())
+    return [_status(name, cache_dir) for name in (DEFAULT_MODEL, *fetched)]
 
 
 def pull(
     model: str, cache_dir: Path, announce: Announce = silent, source: Path | None = None
 ) -> ModelRecord:
-    """Puts a model into the cache, from where it is published or from a folder.
+    """Put a model into the cache, from where it is published or from a folder.
 
     A model that is there and intact is left alone.
     """
@@ -122,43 +116,37 @@ def pull(
         raise BadSettings(
             f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
-    from dowse._embed.hub import copy_model, fetch_model  # noqa: PLC0415  as above
+    from dowse._embed.hub import copy_model, fetch_model  # noqa: PLC0415  (it happens once)
 
     models, name = ModelCache(cache_dir), full_name(model)
-    if name in SHIPPED:
-        return _status(models, name)
-    if source is None:
+    if name != DEFAULT_MODEL and source is None:
         fetch_model(name, models, announce)
-    else:
+    elif name != DEFAULT_MODEL and source is not None:
         copy_model(name, source, models, announce)
-    return _status(models, name)
+    return _status(name, cache_dir)
 
 
 def remove(model: str, cache_dir: Path) -> None:
-    """Takes a model out of the cache."""
-    name = full_name(model)
-    if name in SHIPPED:
+    """Take a model out of the cache."""
+    name, models = full_name(model), ModelCache(cache_dir)
+    if name == DEFAULT_MODEL:
         raise UsageError(f"{name} is part of dowse and cannot be removed.")
-    if not ModelCache(cache_dir).remove(name):
-        known = ", ".join(manifest.name for manifest in ModelCache(cache_dir).manifests()) or "none"
+    if not models.remove(name):
+        known = ", ".join(manifest.name for manifest in models.manifests()) or "none"
         raise NotFound(f"There is no model {name} here.", f"Here are: {known}.")
 
 
-def known_models() -> list[str]:
-    """The names of the models that dowse knows by heart, for help and completion."""
-    return list(KNOWN_MODELS)
-
-
 def is_folder(model: str) -> bool:
-    """Whether a model is named by its place rather than by its name."""
+    """Say if a model is named by its place rather than by its name."""
     return model.startswith((".", "~")) or Path(model).is_absolute()
 
 
-def _status(models: ModelCache, name: str) -> ModelRecord:
-    if name in SHIPPED:
-        shipped = ShippedModel(name)
-        size = folder_size(shipped.folder)
-        return ModelRecord(name, str(shipped.folder), True, size, "part of dowse", shipped.damage())
+def _status(name: str, cache_dir: Path) -> ModelRecord:
+    models = ModelCache(cache_dir)
+    if name == DEFAULT_MODEL:
+        shipped = ShippedModel(models)
+        size, damaged = folder_size(shipped.folder), tuple(shipped.damage())
+        return ModelRecord(name, str(shipped.folder), True, size, "part of dowse", damaged)
     folder, manifest = models.folder(name), models.manifest(name)
     return ModelRecord(
         name=name,

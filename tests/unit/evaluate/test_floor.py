@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from training.onnx_model import write_encoder
 
 from dowse._config.schema import Settings
-from dowse._embed.models import ShippedModel
+from dowse._embed.models import ModelCache, ShippedModel
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection
@@ -48,7 +48,8 @@ def _in_single_precision(folder: Path) -> Path:
     (model / "onnx").mkdir(parents=True)
     write_encoder(_WEIGHTS, model / "onnx" / "model.onnx", "mean", "fp32")
     shutil.copyfile(_WEIGHTS / "config.json", model / "config.json")
-    shutil.copyfile(ShippedModel(DEFAULT_MODEL).folder / "tokenizer.json", model / "tokenizer.json")
+    shipped = ShippedModel(ModelCache(folder)).folder
+    shutil.copyfile(shipped / "tokenizer.json", model / "tokenizer.json")
     return model
 
 

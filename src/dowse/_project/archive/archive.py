@@ -24,8 +24,7 @@ import msgspec
 from msgspec import Struct, field
 
 from dowse import __version__
-from dowse._embed.models import full_name
-from dowse._embed.open import known_models
+from dowse._embed.models import KNOWN_MODELS, full_name
 from dowse._embed.options import EmbedOptions
 from dowse._model import (
     Announce,
@@ -223,7 +222,7 @@ def _embed(stamp: Stamp, options: EmbedOptions) -> dict[str, str]:
     texts to an address that a file names.
     """
     name = full_name(options.model)
-    if not takes_vectors(stamp) or options.provider != "local" or name not in known_models():
+    if not takes_vectors(stamp) or options.provider != "local" or name not in KNOWN_MODELS:
         return {}
     return {"model": name, "precision": options.precision}
 

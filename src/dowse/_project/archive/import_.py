@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from dowse._config.schema import Settings, known_settings
-from dowse._embed.open import known_models
+from dowse._embed.models import KNOWN_MODELS
 from dowse._index.chunk.chunker import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.source.files import Unreadable
@@ -214,7 +214,7 @@ def _carried(manifest: Manifest) -> dict[str, Any]:
     """Read the settings that an export brings: numbers, switches and short words."""
     _check_stamp(manifest.stamp)
     tables = {name: manifest.stamp.get(name, {}) for name in _TABLES}
-    if manifest.embed.get("model") in known_models():
+    if manifest.embed.get("model") in KNOWN_MODELS:
         tables["embed"] = manifest.embed
     wishes = {}
     for section, table in tables.items():

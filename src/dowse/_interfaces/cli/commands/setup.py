@@ -14,7 +14,8 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse import __version__
-from dowse._embed.open import ModelRecord, known_models, models_status, pull, remove
+from dowse._embed.models import KNOWN_MODELS
+from dowse._embed.open import ModelRecord, models_status, pull, remove
 from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.command import Command, Group, pass_call
 from dowse._interfaces.cli.draw.text import Part, columns, folded, line, table
@@ -56,7 +57,7 @@ class RemovedModelRecord(Struct, frozen=True):
 
 
 def _known_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in known_models() if name.startswith(incomplete)]
+    return [name for name in KNOWN_MODELS if name.startswith(incomplete)]
 
 
 @click.group(cls=Group, epilog=_MODELS_EXAMPLES)
