@@ -124,11 +124,15 @@ def schemas(prefix: str) -> set[str]:
 def postgres_store(path: Path, analyzer: Analyzer, engine: str = "") -> Store:
     """A store in a schema that no other test has, with indexes of this machine or of an engine."""
     url = postgresql_url()
-    from dowse._store.shared.connection import Address  # noqa: PLC0415
     from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
-    from dowse._store.shared.local import LocalIndexes  # noqa: PLC0415
-    from dowse._store.shared.server import PostgresSchema  # noqa: PLC0415
-    from dowse._store.shared.store import PostgresStore  # noqa: PLC0415
+    from dowse._store.shared.postgresql import (  # noqa: PLC0415
+        Address,
+        PostgresSchema,
+    )
+    from dowse._store.shared.store import (  # noqa: PLC0415
+        LocalIndexes,
+        PostgresStore,
+    )
 
     named = re.sub(r"\W", "_", path.name)[:20]
     schema = f"test_{named}_{uuid.uuid4().hex[:8]}"
@@ -146,12 +150,10 @@ def _pgvector(connection: Any) -> SearchEngine:
 @cache
 def _milvus(url: str = "") -> SearchEngine:
     need("pymilvus")
-    from dowse._store.shared.client import EngineClient  # noqa: PLC0415
-    from dowse._store.shared.milvus import Milvus, MilvusTuning, open_client  # noqa: PLC0415
+    from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
 
-    address = (url or milvus_lite().url).replace("milvus://", "http://")
-    client = EngineClient(address, lambda: open_client(address, "", "", 30.0))
-    return Milvus(client, MilvusTuning(index="AUTOINDEX" if url else "FLAT"))
+    address = (url or milvus_lite().url).replace("http://", "milvus://")
+    return Milvus(StoreOptions(search=address, index="AUTOINDEX" if url else "FLAT"))
 
 
 @cache
@@ -159,14 +161,18 @@ def _qdrant(url: str = "") -> SearchEngine:
     need("qdrant_client")
     from qdrant_client import QdrantClient  # noqa: PLC0415
 
-    from dowse._store.shared.client import EngineClient  # noqa: PLC0415
-    from dowse._store.shared.qdrant import Qdrant, open_client  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
     if url:
-        address = url.replace("qdrant://", "http://")
-        return Qdrant(EngineClient(url, lambda: open_client(address, "", 30.0)))
-    local = QdrantClient(":memory:")
-    return Qdrant(EngineClient("local", lambda: local))
+        return Qdrant(StoreOptions(search=url.replace("http://", "qdrant://")))
+
+    class Local(Qdrant):
+        """The client's own emulation, which is empty once it was closed."""
+
+        def _connect(self) -> QdrantClient:
+            return QdrantClient(":memory:")
+
+    return Local(StoreOptions())
 
 
 SEARCH: dict[str, Callable[[Any], SearchEngine]] = {

@@ -20,9 +20,16 @@ from benchmarks.speed.first_answer import real_index
 from benchmarks.speed.material import questions, real_embedder
 
 from dowse._model import Matrix, Vector
-from dowse._store.vectors.index import OpenFile, OpenSegment, VectorIndex
-from dowse._store.vectors.replica import ROTATION, blocks, random_rotation, save_array
-from dowse._store.vectors.replica import save as save_segment
+from dowse._store.vectors import (
+    ROTATION,
+    OpenFile,
+    OpenSegment,
+    VectorIndex,
+    blocks,
+    random_rotation,
+    save_array,
+)
+from dowse._store.vectors import save as save_segment
 
 _LIMIT, _ASKED = 30, 200
 _SAMPLES = 3  # smaller numbers of vectors, each half as many

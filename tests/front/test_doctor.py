@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from command_line import Dowse
 from dowse._model import Finding
-from dowse._store.lock import writer_lock
+from dowse._store.files import writer_lock
 from dowse._store.store import EmbeddedStore
 
 

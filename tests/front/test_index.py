@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse._store.lock import writer_lock
+from dowse._store.files import writer_lock
 
 
 def test_a_folder_becomes_a_project_on_the_fly(vault: Path, dowse: Dowse) -> None:

@@ -42,10 +42,9 @@ with store.write(wait=30, part=sys.argv[4]) as writing:
 
 def opened(url: str, name: str) -> Store:
     """A store at an address; this module is also used by writers of their own."""
-    from dowse._store.shared.connection import Address  # noqa: PLC0415
     from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
     from dowse._store.shared.pgvector import PgVector  # noqa: PLC0415
-    from dowse._store.shared.server import PostgresSchema  # noqa: PLC0415
+    from dowse._store.shared.postgresql import Address, PostgresSchema  # noqa: PLC0415
     from dowse._store.shared.store import PostgresStore  # noqa: PLC0415
 
     analyzer = PlainAnalyzer()

@@ -35,7 +35,7 @@ from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
 from dowse._search.answer import EndpointWriter
 from dowse._store.places import Places
-from dowse._store.vectors.replica import VectorReplica
+from dowse._store.vectors import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
 from dowse._util.locations import Locations, locations, secure
 from dowse._util.messages import counted

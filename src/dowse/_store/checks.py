@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from dowse._model import Finding
-from dowse._store.failures import database_errors
-from dowse._store.lock import writer_lock
+from dowse._store.files import REPAIR, database_errors, writer_lock
 from dowse._store.replicas import Replicas
 from dowse._store.sql.database import (
     Database,
@@ -29,7 +28,6 @@ from dowse.errors import DowseError, IndexUnusable
 REBUILD = "dowse index --rebuild"
 """What builds an index again from the documents."""
 
-_REPAIR = "dowse doctor --repair"
 _PATIENCE = 5.0  # seconds for a living writer to finish publishing a batch
 
 _UNREADABLE = (TypeError, ValueError, KeyError, OverflowError)  # a value is of another kind
@@ -163,31 +161,19 @@ def _check_replicas(
     while True:
         try:
             with writer_lock(folder, wait=0):
-                return list(_compare(connection, replicas))
+                return _compare(connection, replicas)
         except DowseError:  # somebody is writing, so a disagreement may be a passing one
-            findings = list(_compare(connection, replicas))
+            findings = _compare(connection, replicas)
             if not findings or time.monotonic() > deadline:
                 return findings
         time.sleep(0.05)
 
 
-def _compare(connection: sqlite3.Connection, replicas: Replicas) -> Iterator[Finding]:
+def _compare(connection: sqlite3.Connection, replicas: Replicas) -> list[Finding]:
     connection.execute("BEGIN")
     try:
-        yield from differences(Database(connection), replicas)
+        return replicas.findings(Database(connection))
     except DowseError as error:
-        yield Finding(error.message, _REPAIR if error.hint.endswith(_REPAIR) else REBUILD)
+        return [Finding(error.message, REPAIR if error.hint.endswith(REPAIR) else REBUILD)]
     finally:
         connection.rollback()
-
-
-def differences(database: Database, replicas: Replicas) -> Iterator[Finding]:
-    """Say where the replicas differ from the database."""
-    opened = replicas.open(database)
-    if opened is None:
-        yield Finding("The keyword or vector index is behind the database.", _REPAIR)
-        return
-    if opened.keyword.keys() != database.chunk_keys():
-        yield Finding("The keyword index does not hold the chunks of the database.", _REPAIR)
-    if opened.vectors.keys() != {key for key, _ in database.vector_rows()}:
-        yield Finding("The vector index does not hold the vectors of the database.", _REPAIR)

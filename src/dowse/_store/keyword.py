@@ -21,11 +21,10 @@ import tantivy
 
 from dowse._model import GAP, ChunkKey, Keys, Scores
 from dowse._model.ports import Analyzer, KeywordField
-from dowse._store.failures import replica_damaged, tantivy_errors
-from dowse._store.membership import members
+from dowse._store.files import replica_damaged, tantivy_errors
 from dowse._store.replicas import FileSum, ReplicaManifest, describe, sum_files
 from dowse._store.sql.database import Database
-from dowse._util.arrays import np
+from dowse._util.arrays import members, np
 from dowse._util.files import make_private_folder
 from dowse.errors import Damaged
 

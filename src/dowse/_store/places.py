@@ -21,18 +21,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from dowse import DISTRIBUTION
 from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, Store
 from dowse._model.store_options import StoreOptions
-from dowse._store.lock import writer_lock
+from dowse._store.files import writer_lock
 from dowse._store.replicas import OpenVectors, Replica
 from dowse._store.sql.sqlite import noted_roots
 from dowse._store.store import DATABASE, EmbeddedStore
-from dowse._store.vectors.replica import VectorReplica
+from dowse._store.vectors import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 from dowse._util.files import make_private_folder, replace_file
-from dowse.errors import DowseError
+from dowse.errors import DowseError, EngineFailed
 
 if TYPE_CHECKING:
     from dowse._store.shared.store import PostgresStore
@@ -191,7 +192,13 @@ def _open(  # noqa: PLR0917
     announce: Announce = silent,
     note_down: Callable[[bool], None] = lambda _: None,
 ) -> PostgresStore:
-    # Most people never use a database, and loading what opens one takes time.
-    from dowse._store.shared.open import open_store  # noqa: PLC0415
+    try:
+        # Most people never use a database, and loading what opens one takes time.
+        from dowse._store.shared.store import open_store  # noqa: PLC0415
 
-    return open_store(options, name, project, analyzer, announce, note_down)
+        return open_store(options, name, project, analyzer, announce, note_down)
+    except ImportError as error:
+        raise EngineFailed(
+            f"What connects to the database is not installed: {error}.",
+            f"Install it with: pip install '{DISTRIBUTION}[scale]'",
+        ) from error

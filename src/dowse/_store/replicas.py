@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,12 +14,17 @@ import msgspec
 import xxhash
 from msgspec import Struct, field
 
-from dowse._model import Announce, ChunkKey, Event, Keys
+from dowse._model import Announce, ChunkKey, Event, Finding, Keys, silent
 from dowse._model.ports import IndexReader, KeywordField, KeywordSearch, VectorSearch
-from dowse._store.failures import disk_errors, replica_damaged
-from dowse._store.sql.conditions import ConditionCache
+from dowse._store.files import REPAIR, disk_errors, replica_damaged
 from dowse._store.sql.database import Database, Statements
-from dowse._store.sql.reader import SqlDocumentTable, SqlLinks, SqlTextVectors, SqlVocabulary
+from dowse._store.sql.reader import (
+    ConditionCache,
+    SqlDocumentTable,
+    SqlLinks,
+    SqlTextVectors,
+    SqlVocabulary,
+)
 from dowse._util.files import close_tree, replace_file, sync_folder
 from dowse.errors import Damaged
 
@@ -229,12 +235,30 @@ class Replicas:
         self._trusted: dict[
             str, ReplicaManifest
         ] = {}  # by replica: what this process wrote or verified
+        self._opening = threading.RLock()
+        self._opened: tuple[object, Indexes] | None = None  # with the generation that they are of
 
     def open(self, database: Database) -> Indexes | None:
         """Open both replicas, if they are at the truth's generation; None while they are not.
 
-        Raises `Damaged` when a file is not as it was written.
+        What is open already is kept. Raises `Damaged` when a file is not as it was written.
         """
+        with self._opening:
+            if self._opened is not None and not self._opened[1].are_whole:
+                self._opened = None
+                self._trusted.clear()  # so that all files are verified again
+            if self._opened is None or self._opened[0] != database.id:
+                indexes = self._open(database)
+                if indexes is None:
+                    return None
+                self._opened = database.id, indexes
+            return self._opened[1]
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._opened = None
+
+    def _open(self, database: Database) -> Indexes | None:
         manifests = [self._manifest(replica) for replica in self._both]
         keyword, vectors = manifests
         if keyword is None or vectors is None or not all(map(database.reached_by, manifests)):
@@ -245,10 +269,6 @@ class Replicas:
             return None
         words, nearby = self._keyword.open(keyword), self._vectors.open(vectors)
         return Indexes(words, nearby, ConditionCache()) if words and nearby else None
-
-    def distrust(self) -> None:
-        """Forget which files were verified, so that all are verified again."""
-        self._trusted.clear()
 
     def catch_up(self, database: Database, *, repair: bool) -> None:
         """Bring both replicas to the truth's generation; only the writer may.
@@ -263,6 +283,7 @@ class Replicas:
 
     def rebuild(self, database: Database) -> None:
         """Build both replicas again."""
+        self._opened = None
         with disk_errors(self._folder):
             for replica in self._both:
                 self._build(replica, database)
@@ -275,6 +296,20 @@ class Replicas:
                 self._announce(Event("tidy", 0, None))
                 with disk_errors(self._folder):
                     self._build(replica, database)
+
+    def findings(self, database: Database) -> list[Finding]:
+        """Say where the replicas differ from the database; no file is trusted for it."""
+        opened = Replicas(self._folder, self._keyword, self._vectors, silent).open(database)
+        if opened is None:
+            return [Finding("The keyword or vector index is behind the database.", REPAIR)]
+        findings = []
+        if opened.keyword.keys() != database.chunk_keys():
+            what = "The keyword index does not hold the chunks of the database."
+            findings.append(Finding(what, REPAIR))
+        if opened.vectors.keys() != {key for key, _ in database.vector_rows()}:
+            what = "The vector index does not hold the vectors of the database."
+            findings.append(Finding(what, REPAIR))
+        return findings
 
     def _level(self, replica: _AnyReplica, database: Database, *, repair: bool) -> None:
         try:

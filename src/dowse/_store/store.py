@@ -21,20 +21,20 @@ from tempfile import mkdtemp
 from dowse._model import Announce, Event, Finding, silent
 from dowse._model.ports import Analyzer, IndexReader
 from dowse._store import checks
-from dowse._store.failures import (
+from dowse._store.files import (
     Unwritable,
     check_kind,
     database_errors,
     disk_errors,
     replica_damaged,
+    writer_lock,
 )
 from dowse._store.keyword import KeywordReplica
-from dowse._store.lock import writer_lock
 from dowse._store.replicas import Indexes, OpenVectors, Replica, Replicas
 from dowse._store.sql.database import Database, Statements
 from dowse._store.sql.sqlite import Connections, check_structure, upgrade
 from dowse._store.sql.writer import SqlWriter
-from dowse._store.vectors.replica import VectorReplica
+from dowse._store.vectors import VectorReplica
 from dowse._util.files import folder_size, sync_folder
 from dowse.errors import Damaged, Locked
 
@@ -63,9 +63,9 @@ class EmbeddedStore:
         self._connections = Connections(self._database)
         self._announce = announce
         self._replicas = self._new_replicas(announce)
-        self._remove_elsewhere: Callable[[], object] = lambda: None  # replicas that a reader built
-        self._opening = threading.Lock()
-        self._opened: tuple[tuple[str, object], Indexes] | None = None  # with what it is of
+        self._building = threading.Lock()
+        self._elsewhere: Replicas | None = None  # those that a reader built
+        self._remove_elsewhere: Callable[[], object] = lambda: None
 
     @property
     def place(self) -> str:
@@ -117,7 +117,6 @@ class EmbeddedStore:
             database_errors(self._database),
             self._connections.borrow(writable=True) as connection,
         ):
-            self._opened = None
             self._replicas.rebuild(Database(connection))
 
     def discard(self, wait: float = 0.0) -> None:
@@ -135,7 +134,8 @@ class EmbeddedStore:
 
     def close(self) -> None:
         """Close everything that is open."""
-        self._opened = None
+        self._replicas.close()
+        self._elsewhere = None
         self._remove_elsewhere()
         self._connections.close()
 
@@ -191,38 +191,26 @@ class EmbeddedStore:
         self._announce(Event("repair", 0, None, note=note))
         connection.execute("BEGIN")
         database = Database(connection)
-        with self._opening:
+        with self._building:
             try:
-                replicas = self._new_replicas(silent, self._new_elsewhere())
+                self._remove_elsewhere()
+                folder = mkdtemp(prefix="dowse-")
+                self._remove_elsewhere = weakref.finalize(
+                    self, shutil.rmtree, folder, ignore_errors=True
+                )
+                replicas = self._new_replicas(silent, Path(folder))
                 replicas.rebuild(database)
             except (OSError, Unwritable):
                 raise reason from None
             indexes = replicas.open(database)
             if indexes is None:
                 raise reason
-            self._opened = (database.id, indexes)
+            self._elsewhere = replicas
             return indexes
 
-    def _new_elsewhere(self) -> Path:
-        """Make a temporary folder in place of the former one; it goes with this store at last."""
-        self._remove_elsewhere()
-        folder = mkdtemp(prefix="dowse-")
-        self._remove_elsewhere = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
-
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
-        database = Database(connection)
-        wanted = database.id
-        with self._opening:
-            if self._opened is not None and not self._opened[1].are_whole:
-                self._opened = None
-                self._replicas.distrust()
-            if self._opened is None or self._opened[0] != wanted:
-                indexes = self._replicas.open(database)
-                if indexes is None:
-                    return None
-                self._opened = (wanted, indexes)
-            return self._opened[1]
+        database, elsewhere = Database(connection), self._elsewhere
+        return (elsewhere and elsewhere.open(database)) or self._replicas.open(database)
 
 
 def _remove(path: Path) -> None:

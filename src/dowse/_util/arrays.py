@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 else:
 
     class _Numpy:
@@ -25,9 +26,31 @@ else:
 
     np = _Numpy()
 
-__all__ = ["is_loaded", "np"]
+__all__ = ["is_loaded", "members", "np"]
+
+_SPARSE = 64  # how many times larger than their count the numbers may be for a table of all
 
 
 def is_loaded() -> bool:
     """Whether something has loaded numpy already, so that its use takes no time to load it."""
     return "numpy" in sys.modules
+
+
+def members(
+    numbers: NDArray[np.int64], among: NDArray[np.int64], largest: int | None = None
+) -> NDArray[np.bool_]:
+    """Tell whether each number, none negative, is among others, which ascend.
+
+    For a million numbers, a table takes a fifth of the time of `np.isin`. `largest` is the largest
+    of the numbers, where it is known.
+    """
+    if not len(numbers) or not len(among):
+        return np.zeros(len(numbers), np.bool_)
+    last = int(numbers.max()) if largest is None else largest
+    if last < _SPARSE * len(numbers):
+        table = np.zeros(last + 1, np.bool_)
+        table[among[: np.searchsorted(among, last, "right")]] = True
+        return table[numbers]
+    places = np.minimum(np.searchsorted(among, numbers), len(among) - 1)
+    found: NDArray[np.bool_] = among[places] == numbers
+    return found

@@ -14,7 +14,7 @@ from dowse._model import Announce, Event, silent
 from dowse._store.keyword import KeywordReplica
 from dowse._store.replicas import ReplicaManifest, write_manifest
 from dowse._store.store import EmbeddedStore
-from dowse._store.vectors.replica import VectorReplica
+from dowse._store.vectors import VectorReplica
 from dowse.errors import Damaged
 
 _REPAIR = "dowse doctor --repair"

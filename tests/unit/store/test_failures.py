@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse._store.failures import Unwritable, database_errors, disk_errors, tantivy_errors
+from dowse._store.files import Unwritable, database_errors, disk_errors, tantivy_errors
 from dowse._store.store import EmbeddedStore
 from dowse.errors import Damaged, DowseError, Locked, StampMismatch
 
@@ -187,7 +187,7 @@ def test_a_full_disk_loses_nothing(store: EmbeddedStore) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        "dowse._store.vectors.replica.save",
+        "dowse._store.vectors.save",
         "dowse._store.replicas.write_manifest",
         "dowse._store.keyword.sum_files",
     ],

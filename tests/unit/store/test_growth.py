@@ -13,10 +13,10 @@ import pytest
 from documents import STAMP, PlainAnalyzer, batch, link, make_document
 from dowse._model import Batch, Condition
 from dowse._model.ports import within
-from dowse._store.membership import members
 from dowse._store.sql.writer import SqlWriter
 from dowse._store.store import EmbeddedStore
-from dowse._store.vectors.index import smallest
+from dowse._store.vectors import smallest
+from dowse._util.arrays import members
 
 
 @contextmanager

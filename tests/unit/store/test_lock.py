@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from dowse._store.lock import writer_lock
+from dowse._store.files import writer_lock
 from dowse.errors import DowseError, Locked
 
 _HOLDER = """
 import sys
 from pathlib import Path
-from dowse._store.lock import writer_lock
+from dowse._store.files import writer_lock
 with writer_lock(Path(sys.argv[1]), wait=0):
     print("held", flush=True)
     sys.stdin.read()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
-from dowse._store.failures import disk_errors
+from dowse._store.files import disk_errors
 from dowse._store.replicas import Replicas
 from dowse._store.store import EmbeddedStore
 from dowse.errors import DowseError

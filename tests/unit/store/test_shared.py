@@ -33,11 +33,8 @@ class Erring:
         if not self._state.get("lags"):
             self._engine.put(name, rows)
 
-    def nearest(self, *asked: Any) -> Any:
-        return [(10**9 + one, 2.0) for one in range(5)] + self._engine.nearest(*asked)
-
-    def weigh(self, *asked: Any) -> Any:
-        return [(10**9 + one, 99.0) for one in range(5)] + self._engine.weigh(*asked)
+    def search(self, *asked: Any) -> Any:
+        return [(10**9 + one, 99.0) for one in range(5)] + self._engine.search(*asked)
 
 
 @pytest.fixture
@@ -158,7 +155,7 @@ def test_a_server_that_stops_answering_is_reported_within_two_seconds() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it listens, and says nothing
         url = f"postgresql://127.0.0.1:{silent.getsockname()[1]}/x"
-        from dowse._store.shared.connection import Address, PostgresConnection  # noqa: PLC0415
+        from dowse._store.shared.postgresql import Address, PostgresConnection  # noqa: PLC0415
 
         began = time.monotonic()
         with pytest.raises(psycopg.OperationalError):
@@ -181,10 +178,10 @@ def test_a_server_that_stops_answering_is_reported_within_two_seconds() -> None:
 
 
 def test_an_engine_that_is_down_is_named_with_what_to_do() -> None:
-    from dowse._store.shared.client import EngineClient  # noqa: PLC0415
+    from dowse._store.shared.engine import RemoteEngine  # noqa: PLC0415
 
     port = engines.free_port()
-    client = EngineClient("qdrant://here", lambda: None, "127.0.0.1", port)
+    client = RemoteEngine(StoreOptions(search=f"qdrant://127.0.0.1:{port}"))
     began = time.monotonic()
     with pytest.raises(EngineFailed, match="cannot be reached") as caught, client.asking("search"):
         pass
@@ -204,9 +201,10 @@ def test_an_engine_that_is_down_is_named_with_what_to_do() -> None:
     ],
 )
 def test_what_an_engine_says_is_translated(said: str, expected: str) -> None:
-    from dowse._store.shared.client import EngineClient  # noqa: PLC0415
+    from dowse._store.shared.engine import RemoteEngine  # noqa: PLC0415
 
-    client = EngineClient("qdrant://here", lambda: None)
+    client = RemoteEngine(StoreOptions())
+    client._opened = object()
     with pytest.raises(EngineFailed, match=expected) as caught, client.asking("search"):
         raise RuntimeError(said)
     assert caught.value.hint

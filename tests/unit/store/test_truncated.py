@@ -13,7 +13,7 @@ import pytest
 
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse._store.store import EmbeddedStore
-from dowse._store.vectors.replica import VectorReplica
+from dowse._store.vectors import VectorReplica
 from dowse.errors import DowseError
 
 _TESTS = str(Path(__file__).parents[2])

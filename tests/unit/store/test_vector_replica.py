@@ -13,8 +13,7 @@ import pytest
 from dowse._model import Matrix, Scores, Vector
 from dowse._store.replicas import ReplicaManifest, verify
 from dowse._store.sql.database import Database, VectorRow
-from dowse._store.vectors.index import VectorIndex
-from dowse._store.vectors.replica import VectorReplica
+from dowse._store.vectors import VectorIndex, VectorReplica
 
 
 @dataclass

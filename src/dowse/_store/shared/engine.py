@@ -8,32 +8,44 @@ truth. Rows of chunks that are gone are removed a minute later, for readers that
 Keyword search is BM25 as an inner product: what a chunk knows is in its row, what the index knows
 in the query. A chunk's weight of a term is `tf (k1 + 1) / (tf + k1 (1 - b + b length / average))`
 (Robertson and Zaragoza, 2009), the query's is the rarity of the term, counted in the truth.
+
+What all engines have in common is here; what one of them needs is in the module of its name.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import socket
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dowse._model import GAP, ChunkedDocument, ChunkKey, Finding, Keys, Scores, Stream, Vector
 from dowse._model.ports import Analyzer, KeywordField
-from dowse._store.membership import members
+from dowse._model.store_options import StoreOptions
+from dowse._store.files import REPAIR
 from dowse._store.replicas import Indexes
-from dowse._store.sql.conditions import ConditionCache
 from dowse._store.sql.database import Database, SqlConnection, decode_vector
+from dowse._store.sql.reader import ConditionCache
 from dowse._text.analyzer import terms_of
 from dowse._text.matching import rarity
-from dowse._util.arrays import np
-from dowse.errors import Damaged
+from dowse._util.arrays import members, np
+from dowse.errors import Damaged, DowseError, EngineFailed
 
 Weights = Mapping[int, float]
 """A sparse vector: weights by the number of a term."""
+
+Query: TypeAlias = "Vector | Weights"
+"""What a search compares rows with: a dense vector, or a sparse one."""
+
+SPARSE = ("body", "code")
+"""The sparse vectors of a row."""
 
 _K1, _B = 1.2, 0.75
 _EXACT, _BITS = 24, 4  # lengths below are kept as they are; of the rest so many bits
@@ -41,10 +53,10 @@ _AT_ONCE = 500  # rows that are made and sent together
 _LISTED = 10_000  # keys that a filter may list; of more, hits are fetched beyond it
 _SLACK = 16  # hits more than are asked for: some may be of chunks that are gone
 _GROWTH = 4  # how many times more hits are fetched when some were too few
+_TIE = 1e-6  # of two scores that are the same apart from rounding
 _FEW = 1000  # chunks that are built again in a moment, however little has changed
 _KEPT = 60.0  # seconds that a reader of a former generation may still need its rows
 _DRIFT = 0.1  # how far the average length may move before weights are made again
-_REPAIR = "dowse doctor --repair"
 
 
 class Row(NamedTuple):
@@ -59,13 +71,11 @@ class Row(NamedTuple):
 class SearchEngine(Protocol):
     """Keeps rows under names, and finds them by inner products. Nothing in it is trusted.
 
-    Promises: a row that was put is found by the next search, and replaces one of the same key.
+    Promises: a row that was put is found by the next search, and replaces one of the same key. No
+    method is called without any rows or keys.
     """
 
-    @property
-    def most(self) -> int:
-        """Return how many hits one search can give."""
-        ...
+    most: int  # hits that one search can give
 
     def create(self, name: str, dimensions: int) -> None:
         """Make a place for rows."""
@@ -84,23 +94,20 @@ class SearchEngine(Protocol):
         ...
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """Return the field and the terms of each weighted part of some rows."""
+        """Return the field and the terms of each sparse vector of some rows."""
         ...
 
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all rows."""
         ...
 
-    def nearest(
-        self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
+    def search(
+        self, name: str, using: str, query: Query, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """Return the rows whose vectors have the highest inner products, best first."""
-        ...
+        """Find the rows whose vectors have the highest inner products, best first.
 
-    def weigh(
-        self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
-    ) -> Scores:
-        """Return the rows whose weights have the highest inner products, best first."""
+        Their `dense` vectors are compared, or those of a field; only `among` these keys, if given.
+        """
         ...
 
     def names(self, prefix: str) -> list[str]:
@@ -122,13 +129,16 @@ class _Built(NamedTuple):
     name: str
     identity: str
     generation: int
-    chunks: int
-    changed: int  # rows that came or went since it was built
-    body: float  # the average lengths that weights were made with
-    code: float
-    added: int  # rows that came since, and their lengths together
-    added_body: int
-    added_code: int
+    chunks: int = 0
+    changed: int = 0  # rows that came or went since it was built
+    body: float = 0.0  # the average lengths that weights were made with
+    code: float = 0.0
+    added: int = 0  # rows that came since, and their lengths together
+    added_body: int = 0
+    added_code: int = 0
+
+
+_NOTHING = _Built("", "", 0)
 
 
 @lru_cache(maxsize=100_000)
@@ -140,6 +150,15 @@ def term_number(term: str) -> int:
 
 def _terms(stream: Stream) -> list[str]:
     return [term for term in stream.split(" ") if term and term != GAP]
+
+
+def _averages(chunks: Iterable[tuple[Stream, Stream]]) -> tuple[float, float]:
+    """Compute how long the text and the code of chunks are on average."""
+    count = body = code = 0
+    for of_body, of_code in chunks:
+        count += 1
+        body, code = body + len(_terms(of_body)), code + len(_terms(of_code))
+    return (body / count, code / count) if count else (0.0, 0.0)
 
 
 def _weighed(terms: Sequence[str], average: float) -> dict[int, float]:
@@ -168,36 +187,38 @@ class EngineIndexes:
         place: str,
         engine: Callable[[Any], SearchEngine],
         analyzer: Analyzer,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
         self._place = place  # of the engine, which is what the truth knows it by
         self._engine = engine
         self._analyzer = analyzer
+        self._close = close
         self._expected: tuple[float, float] | None = None
         self._owners: tuple[tuple[str, str], ConditionCache] | None = None
         self._opening = threading.Lock()
 
-    def open(self, begin: Callable[[], Database]) -> Indexes:
+    def at(self, begin: Callable[[], Database]) -> Indexes:
         """Begin a transaction, and find what the engine holds for its generation."""
         database = begin()
         built = self._built(database)
         if built is None and not database.is_empty():
-            raise Damaged(f"The search index at {self._place} was never built.", _build_it())
+            raise Damaged(
+                f"The search index at {self._place} was never built.", f"Build it with: {REPAIR}"
+            )
         with self._opening:
             generation = database.identity, database.generation_id
             if self._owners is None or self._owners[0] != generation:
                 self._owners = generation, ConditionCache()
             owners = self._owners[1]
-        found = _Found(database, self._engine(database.connection), built, self._place)
-        return Indexes(_Keywords(found, self._analyzer), _Vectors(found), owners)
+        engine = self._engine(database.connection)
+        found = database, engine, built or _NOTHING, self._place
+        return Indexes(_Keywords(*found, self._analyzer), _Vectors(*found), owners)
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Learns how long chunks are on average, before the first of them comes."""
-        chunks = body = code = 0
-        for document in documents:
-            for of_body, of_code in terms_of(document, self._analyzer).chunks:
-                chunks += 1
-                body, code = body + len(_terms(of_body)), code + len(_terms(of_code))
-        self._expected = (body / chunks, code / chunks) if chunks else None
+        """Learn how long chunks are on average, before the first of them comes."""
+        self._expected = _averages(
+            chunk for document in documents for chunk in terms_of(document, self._analyzer).chunks
+        )
 
     def catch_up(self, database: Database, *, repair: bool) -> None:  # noqa: ARG002  (of the port)
         """Bring the engine to the truth's generation."""
@@ -233,9 +254,9 @@ class EngineIndexes:
                 "SELECT name FROM search_gone WHERE place = ? AND chunk = 0", (self._place,)
             ).fetchall()
             # What is left was made in a transaction that did not come to its end.
-            for name in {*engine.names(_prefix(connection))} - {
+            for name in set(engine.names(_prefix(connection))) - {
                 built.name,
-                *(one for (one,) in kept),
+                *(k for (k,) in kept),
             }:
                 engine.drop(name)
 
@@ -245,11 +266,11 @@ class EngineIndexes:
         if built is None:
             return []
         if built.generation < database.generation:
-            return [Finding(f"The search index at {self._place} is behind the database.", _REPAIR)]
+            return [Finding(f"The search index at {self._place} is behind the database.", REPAIR)]
         missing = database.chunk_keys() - self._engine(database.connection).keys(built.name)
         if missing:
             return [
-                Finding(f"The search index at {self._place} lacks {len(missing)} chunks.", _REPAIR)
+                Finding(f"The search index at {self._place} lacks {len(missing)} chunks.", REPAIR)
             ]
         return []
 
@@ -260,8 +281,9 @@ class EngineIndexes:
             engine.drop(name)
 
     def close(self) -> None:
-        """Forget what was read; the connection stays open for a later call."""
+        """Forget what was read, and close the connection; a later call opens it again."""
         self._owners = None
+        self._close()
 
     def _built(self, database: Database) -> _Built | None:
         row = database.connection.execute(
@@ -277,39 +299,33 @@ class EngineIndexes:
         return built.generation < database.generation and built.generation + 1 < (oldest or 0)
 
     def _build(self, database: Database, former: _Built | None) -> _Built:
-        """Fill a new place, and switch to it; the former one is kept for readers of before."""
+        """Fill a new place, and switch to it; the former one is kept for readers of before.
+
+        The row in `search_index` says which place is in use: it changes in the transaction of the
+        truth, which the alias of an engine could not.
+        """
         connection, engine = database.connection, self._engine(database.connection)
         if former is not None:
             self._note_gone(connection, former.name, [0])
         self._remove_gone(connection, engine)
         name = f"{_prefix(connection)}{uuid.uuid4().hex[:8]}"
         engine.create(name, database.dimensions)
-        averages = self._averages(database)
-        built = _Built(name, database.identity, database.generation, 0, 0, *averages, 0, 0, 0)
+        body, code = _averages(row[1:] for row in database.keyword_rows(self._analyzer))
+        built = _Built(name, database.identity, database.generation, body=body, code=code)
         connection.execute("DELETE FROM search_terms WHERE place = ?", (self._place,))
-        if not database.is_empty():
-            keys = sorted(database.chunk_keys())
-            for some in _batches(keys):
-                built = self._put(database, engine, built, some, frozenset(some))
+        if keys := sorted(database.chunk_keys()):
+            built = self._put(database, engine, built, keys, frozenset(keys))
             engine.settle(name, built.chunks)
         built = built._replace(changed=0, added=0, added_body=0, added_code=0)
         self._note(database, built)
         return built
 
-    def _averages(self, database: Database) -> tuple[float, float]:
-        chunks = body = code = 0
-        for _, of_body, of_code in database.keyword_rows(self._analyzer):
-            chunks += 1
-            body, code = body + len(_terms(of_body)), code + len(_terms(of_code))
-        return (body / chunks, code / chunks) if chunks else (0.0, 0.0)
-
     def _take(self, database: Database, built: _Built) -> None:
-        connection, engine = database.connection, self._engine(database.connection)
-        self._remove_gone(connection, engine)
+        engine = self._engine(database.connection)
+        self._remove_gone(database.connection, engine)
         changed = database.changed_since(built.generation, terms_only=False)
         new = frozenset(database.changed_since(built.generation, terms_only=True))
-        for some in _batches(changed):
-            built = self._put(database, engine, built, some, new)
+        built = self._put(database, engine, built, changed, new)
         self._note(database, built._replace(generation=database.generation))
 
     def _put(
@@ -317,50 +333,51 @@ class EngineIndexes:
         database: Database,
         engine: SearchEngine,
         built: _Built,
-        keys: Sequence[ChunkKey],
+        changed: Sequence[ChunkKey],
         new: frozenset[ChunkKey],
     ) -> _Built:
-        """Send some chunks that came, went, or got a vector."""
-        found = [
-            (key, _terms(body), _terms(code))
-            for key, body, code in database.keyword_rows(self._analyzer, keys)
-        ]
-        added = [one for one in found if one[0] in new]
-        lengths = sum(len(body) for _, body, _ in added), sum(len(code) for *_, code in added)
-        if not built.chunks and not built.body and added:  # the first chunks of an index
-            averages = self._expected or tuple(length / len(added) for length in lengths)
-            built = built._replace(body=averages[0], code=averages[1])
-        vectors = {key: decode_vector(kept) for key, kept in database.vector_rows(keys)}
-        rows = [
-            Row(key, vectors.get(key), _weighed(body, built.body), _weighed(code, built.code))
-            for key, body, code in found
-        ]
-        gone = sorted(new.intersection(keys).difference(key for key, *_ in found))
-        counted: Counter[tuple[str, int]] = Counter()
-        for row in rows:
-            if row.key in new:
-                counted.update(("body", term) for term in row.body)
-                counted.update(("code", term) for term in row.code)
-        left = 0
-        for field, terms in engine.terms(built.name, gone):
-            counted.subtract((field, term) for term in terms)
-            left += field == "body"
-        engine.put(built.name, rows)
-        self._count(database.connection, counted)
-        self._note_gone(database.connection, built.name, gone)
-        return built._replace(
-            chunks=built.chunks + len(added) - left,
-            changed=built.changed + len(added) + left,
-            added=built.added + len(added),
-            added_body=built.added_body + lengths[0],
-            added_code=built.added_code + lengths[1],
-        )
+        """Send chunks that came, went, or got a vector; count terms up and down."""
+        for start in range(0, len(changed), _AT_ONCE):
+            keys = changed[start : start + _AT_ONCE]
+            found = [
+                (key, _terms(body), _terms(code))
+                for key, body, code in database.keyword_rows(self._analyzer, keys)
+            ]
+            added = [one for one in found if one[0] in new]
+            lengths = sum(len(body) for _, body, _ in added), sum(len(code) for *_, code in added)
+            if not built.chunks and not built.body and added:  # the first chunks of an index
+                averages = self._expected or tuple(length / len(added) for length in lengths)
+                built = built._replace(body=averages[0], code=averages[1])
+            vectors = {key: decode_vector(kept) for key, kept in database.vector_rows(keys)}
+            rows = [
+                Row(key, vectors.get(key), _weighed(body, built.body), _weighed(code, built.code))
+                for key, body, code in found
+            ]
+            counted = Counter(
+                (field, term)
+                for row in rows
+                if row.key in new
+                for field, weights in zip(SPARSE, row[2:], strict=True)
+                for term in weights
+            )
+            gone, left = sorted(new.intersection(keys).difference(row.key for row in rows)), 0
+            for field, terms in engine.terms(built.name, gone) if gone else ():
+                counted.subtract((field, term) for term in terms)
+                left += field == "body"
+            if rows:
+                engine.put(built.name, rows)
+            self._count(database.connection, counted)
+            self._note_gone(database.connection, built.name, gone)
+            built = built._replace(
+                chunks=built.chunks + len(added) - left,
+                changed=built.changed + len(added) + left,
+                added=built.added + len(added),
+                added_body=built.added_body + lengths[0],
+                added_code=built.added_code + lengths[1],
+            )
+        return built
 
-    def _count(
-        self,
-        connection: SqlConnection,
-        counted: Counter[tuple[str, int]],
-    ) -> None:
+    def _count(self, connection: SqlConnection, counted: Counter[tuple[str, int]]) -> None:
         changes = [(field, term, often) for (field, term), often in counted.items() if often]
         if changes:
             connection.execute(
@@ -400,173 +417,9 @@ class EngineIndexes:
         )
 
 
-class _Found:
-    """What an engine finds, as far as the truth confirms it."""
-
-    is_whole = True
-
-    def __init__(
-        self, database: Database, engine: SearchEngine, built: _Built | None, place: str
-    ) -> None:
-        self.database, self.engine, self.built, self.place = database, engine, built, place
-
-    def best(
-        self,
-        ask: Callable[[int, Sequence[ChunkKey] | None], Scores],
-        limit: int,
-        among: Keys | None,
-        score: Callable[[Scores], Scores] = lambda found: found,
-    ) -> Scores:
-        """Return the best hits; equal scores by key, also where the limit cuts."""
-        if limit < 1 or self.built is None or (among is not None and not len(among)):
-            return []
-        listed = among.tolist() if among is not None and len(among) <= _LISTED else None
-        share = 1.0 if among is None or listed else len(among) / max(1, self.built.chunks)
-        count = min(self.engine.most, int(1.2 * limit / share) + _SLACK)
-        while True:
-            found = ask(count, listed)
-            known = score(self._confirmed(found, among if listed is None else None))
-            best = sorted(known, key=lambda one: (-one[1], one[0]))[:limit]
-            # Whatever ties with the last one that fits must have been fetched.
-            enough = len(best) == limit and best[-1][1] > found[-1][1] + _TIE
-            if len(found) < count or enough:
-                return best
-            if count == self.engine.most:
-                if among is None or listed is not None:
-                    return best
-                listed = among.tolist()
-            count = min(self.engine.most, _GROWTH * count)
-
-    def _confirmed(self, found: Scores, among: Keys | None) -> Scores:
-        rows = self.database.connection.execute(
-            "SELECT key FROM chunks WHERE key = ANY(?)", ([key for key, _ in found],)
-        ).fetchall()
-        known = {key for (key,) in rows}
-        if among is not None:
-            keys = np.fromiter(known, np.int64, len(known))
-            known = set(keys[members(keys, among)].tolist())
-        return [one for one in found if one[0] in known]
-
-
-_TIE = 1e-6  # of two scores that are the same apart from rounding
-
-
-class _Keywords:
-    """Finds chunks by the weights of their terms."""
-
-    is_whole = True
-
-    def __init__(self, found: _Found, analyzer: Analyzer) -> None:
-        self._found, self._analyzer = found, analyzer
-
-    @property
-    def size(self) -> int:
-        """Return how many chunks it holds."""
-        return self._found.built.chunks if self._found.built else 0
-
-    def search(
-        self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
-    ) -> Scores:
-        """Chunks that hold any of the terms in a field, best first by BM25."""
-        held = self.frequencies(field, terms)
-        weights: dict[int, float] = {}
-        for term, often in held.items():
-            if often:
-                number = term_number(term)
-                weights[number] = weights.get(number, 0.0) + rarity(often, self.size)
-        if not weights:
-            return []
-        return self._ask(field, weights, limit, among)
-
-    def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
-        """In about how many chunks each term occurs."""
-        rows = self._found.database.connection.execute(
-            "SELECT term, chunks FROM search_terms WHERE place = ? AND field = ? AND term = ANY(?)",
-            (self._found.place, field, [term_number(term) for term in terms]),
-        ).fetchall()
-        known = dict(rows)
-        return {term: max(0, known.get(term_number(term), 0)) for term in terms}
-
-    def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
-        """Chunks in which the terms follow each other, by key; no terms follow each other in all.
-
-        The engine names the chunks that hold the rarest of them; their texts say the rest.
-        """
-        database, among = self._found.database, None
-        if terms:
-            held = self.frequencies(field, terms)
-            rarest = min(held, key=lambda term: held[term])
-            if not held[rarest]:
-                return np.zeros(0, np.int64)
-            if held[rarest] < self._found.engine.most:
-                weights = {term_number(rarest): 1.0}
-                among = [key for key, _ in self._ask(field, weights, held[rarest] + _SLACK, None)]
-        if not terms or (len(terms) == 1 and among is not None):
-            return np.array(sorted(database.chunk_keys() if among is None else among), np.int64)
-        wanted = f" {' '.join(terms)} "
-        keys = [
-            key
-            for key, body, code in database.keyword_rows(self._analyzer, among)
-            if wanted in f" {body if field == 'body' else code} "
-        ]
-        return np.array(keys, np.int64)
-
-    def keys(self) -> set[ChunkKey]:
-        """Return all the chunks it holds."""
-        built = self._found.built
-        return self._found.engine.keys(built.name) if built else set()
-
-    def _ask(self, field: str, weights: Weights, limit: int, among: Keys | None) -> Scores:
-        built, engine = self._found.built, self._found.engine
-        name = built.name if built else ""
-
-        def ask(count: int, listed: Sequence[ChunkKey] | None) -> Scores:
-            return engine.weigh(name, field, weights, count, listed)
-
-        return self._found.best(ask, limit, among)
-
-
-class _Vectors:
-    """Finds chunks by their vectors; scores are computed from those that the truth holds."""
-
-    is_whole = True
-
-    def __init__(self, found: _Found) -> None:
-        self._found = found
-
-    def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
-        """Chunks by cosine to the vector, best first; only `among` these keys, if given."""
-        built, engine = self._found.built, self._found.engine
-        name, query = built.name if built else "", vector.astype(np.float64)
-
-        def ask(count: int, listed: Sequence[ChunkKey] | None) -> Scores:
-            return engine.nearest(name, vector, count, listed)
-
-        def score(found: Scores) -> Scores:
-            vectors = self.of([key for key, _ in found])
-            exact = {
-                key: np.float32(one.astype(np.float64) @ query) for key, one in vectors.items()
-            }
-            return [(key, float(one)) for key, one in exact.items()]
-
-        if built is None or not self._found.database.dimensions:
-            return []
-        return self._found.best(ask, limit, among, score)
-
-    def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
-        """Return the vectors of these chunks; those without one are passed over."""
-        rows = self._found.database.vector_rows([int(key) for key in keys])
-        known = {key: decode_vector(kept) for key, kept in rows}
-        return {int(key): known[key] for key in keys if key in known}
-
-    def keys(self) -> set[ChunkKey]:
-        """Return all the chunks that have a vector."""
-        return {key for key, _ in self._found.database.vector_rows()}
-
-
 @contextmanager
 def _transaction(connection: SqlConnection) -> Iterator[None]:
-    """Return a transaction of its own, or the one that is open."""
+    """Begin a transaction, or take part in the one that is open."""
     if connection.in_transaction:
         yield
         return
@@ -577,11 +430,6 @@ def _transaction(connection: SqlConnection) -> Iterator[None]:
         connection.rollback()
         raise
     connection.execute("COMMIT")
-
-
-def _batches(keys: Sequence[ChunkKey]) -> Iterator[Sequence[ChunkKey]]:
-    for start in range(0, len(keys), _AT_ONCE):
-        yield keys[start : start + _AT_ONCE]
 
 
 def _prefix(connection: SqlConnection) -> str:
@@ -595,5 +443,261 @@ def _moved(average: float, added: int, chunks: int) -> float:
     return abs(added / chunks - average) / (average or 1.0) if chunks else 0.0
 
 
-def _build_it() -> str:
-    return f"Build it with: {_REPAIR}"
+# ── Searching ─────────────────────────────────────────────────────────────
+
+
+class _Searcher:
+    """What an engine finds, as far as the truth confirms it."""
+
+    is_whole = True
+
+    def __init__(self, database: Database, engine: SearchEngine, built: _Built, place: str) -> None:
+        self._database, self._engine, self._built, self._place = database, engine, built, place
+
+    def _best(
+        self,
+        using: str,
+        query: Query,
+        limit: int,
+        among: Keys | None,
+        score: Callable[[Scores], Scores] = lambda found: found,
+    ) -> Scores:
+        """Return the best hits; equal scores by key, also where the limit cuts."""
+        engine, built = self._engine, self._built
+        if limit < 1 or not built.name or (among is not None and not len(among)):
+            return []
+        listed = among.tolist() if among is not None and len(among) <= _LISTED else None
+        share = 1.0 if among is None or listed else len(among) / max(1, built.chunks)
+        count = min(engine.most, int(1.2 * limit / share) + _SLACK)
+        while True:
+            found = engine.search(built.name, using, query, count, listed)
+            known = score(self._confirmed(found, among if listed is None else None))
+            best = sorted(known, key=lambda one: (-one[1], one[0]))[:limit]
+            # Whatever ties with the last one that fits must have been fetched.
+            enough = len(best) == limit and best[-1][1] > found[-1][1] + _TIE
+            if len(found) < count or enough:
+                return best
+            if count == engine.most:
+                if among is None or listed is not None:
+                    return best
+                listed = among.tolist()
+            count = min(engine.most, _GROWTH * count)
+
+    def _confirmed(self, found: Scores, among: Keys | None) -> Scores:
+        rows = self._database.connection.execute(
+            "SELECT key FROM chunks WHERE key = ANY(?)", ([key for key, _ in found],)
+        ).fetchall()
+        known = {key for (key,) in rows}
+        if among is not None:
+            keys = np.fromiter(known, np.int64, len(known))
+            known = set(keys[members(keys, among)].tolist())
+        return [one for one in found if one[0] in known]
+
+
+class _Keywords(_Searcher):
+    """Finds chunks by the weights of their terms."""
+
+    def __init__(
+        self,
+        database: Database,
+        engine: SearchEngine,
+        built: _Built,
+        place: str,
+        analyzer: Analyzer,
+    ) -> None:
+        super().__init__(database, engine, built, place)
+        self._analyzer = analyzer
+
+    @property
+    def size(self) -> int:
+        """Return how many chunks it holds."""
+        return self._built.chunks
+
+    def search(
+        self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
+    ) -> Scores:
+        """Find chunks that hold any of the terms in a field, best first by BM25."""
+        weights: dict[int, float] = {}
+        for term, often in self.frequencies(field, terms).items():
+            if often:
+                number = term_number(term)
+                weights[number] = weights.get(number, 0.0) + rarity(often, self.size)
+        return self._best(field, weights, limit, among) if weights else []
+
+    def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
+        """Count in about how many chunks each term occurs."""
+        rows = self._database.connection.execute(
+            "SELECT term, chunks FROM search_terms WHERE place = ? AND field = ? AND term = ANY(?)",
+            (self._place, field, [term_number(term) for term in terms]),
+        ).fetchall()
+        known = dict(rows)
+        return {term: max(0, known.get(term_number(term), 0)) for term in terms}
+
+    def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
+        """Find chunks in which the terms follow each other, by key; all when there are none.
+
+        The engine names the chunks that hold the rarest of them; their texts say the rest.
+        """
+        among = None
+        if terms:
+            held = self.frequencies(field, terms)
+            rarest = min(held, key=lambda term: held[term])
+            if not held[rarest]:
+                return np.zeros(0, np.int64)
+            if held[rarest] < self._engine.most:
+                weights = {term_number(rarest): 1.0}
+                found = self._best(field, weights, held[rarest] + _SLACK, None)
+                among = [key for key, _ in found]
+        if not terms or (len(terms) == 1 and among is not None):
+            every = self._database.chunk_keys() if among is None else among
+            return np.array(sorted(every), np.int64)
+        wanted = f" {' '.join(terms)} "
+        keys = [
+            key
+            for key, body, code in self._database.keyword_rows(self._analyzer, among)
+            if wanted in f" {body if field == 'body' else code} "
+        ]
+        return np.array(keys, np.int64)
+
+    def keys(self) -> set[ChunkKey]:
+        """Return all the chunks it holds."""
+        return self._engine.keys(self._built.name) if self._built.name else set()
+
+
+class _Vectors(_Searcher):
+    """Finds chunks by their vectors; scores are computed from those that the truth holds."""
+
+    def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
+        """Find chunks by cosine to the vector, best first; only `among` these keys, if given."""
+        query = vector.astype(np.float64)
+
+        def score(found: Scores) -> Scores:
+            vectors = self.of([key for key, _ in found])
+            return [
+                (key, float(np.float32(one.astype(np.float64) @ query)))
+                for key, one in vectors.items()
+            ]
+
+        if not self._database.dimensions:
+            return []
+        return self._best("dense", vector, limit, among, score)
+
+    def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
+        """Return the vectors of these chunks; those without one are passed over."""
+        rows = self._database.vector_rows([int(key) for key in keys])
+        known = {key: decode_vector(kept) for key, kept in rows}
+        return {int(key): known[key] for key in keys if key in known}
+
+    def keys(self) -> set[ChunkKey]:
+        """Return all the chunks that have a vector."""
+        return {key for key, _ in self._database.vector_rows()}
+
+
+# ── Engines behind a network ──────────────────────────────────────────────
+
+REACH = 2.0
+"""Seconds for an engine to answer at all."""
+
+SEARCH = "search"
+"""What an engine is asked to do when somebody waits for it."""
+
+_FRESH = 1.0  # seconds in which an engine that has answered is not asked whether it lives
+
+_ADDRESSES = re.compile(r"[\w.-]+:\d+")  # a port must not be read as the number of an error
+_AGAIN = "Nothing is half done: run the command again once the engine is well."
+_REASONS = (
+    (
+        r"unauthenticated|unauthorized|forbidden|auth check|api.?key|\b401\b|\b403\b",
+        "it refused the key",
+        "Put the right key into the environment variable that store.search_token_env names.",
+    ),
+    (
+        r"deadline|timed out|timeout",
+        "it did not answer in time",
+        f"Raise store.timeout, or look at its load. {_AGAIN}",
+    ),
+    (
+        r"unavailable|connect|refused|unreachable|resolv|closed channel|\beof\b",
+        "it cannot be reached",
+        f"Is it running, and is store.search right? {_AGAIN}",
+    ),
+    (
+        r"read.?only|\bdeny|denied",
+        "it takes no writes",
+        f"Let it take writes again. {_AGAIN}",
+    ),
+    (
+        r"no space|quota|disk full|memory limit|out of memory|exceeded|\b429\b",
+        "it has no room left, or a quota is used up",
+        f"Give it more room. {_AGAIN}",
+    ),
+    (
+        r"unimplemented|not implemented|unsupported|unknown field|not supported|not (exist|found)",
+        "it does not know what it is asked for",
+        "Build its index again: dowse doctor --repair. It needs Milvus 2.5 or Qdrant 1.10.",
+    ),
+    (r"\b400\b|\b413\b", "it refused the request", "Look at the log of the engine."),
+)
+
+
+class RemoteEngine:
+    """An engine behind a network: connected when it is first used, and again once closed."""
+
+    def __init__(self, options: StoreOptions, key: str = "") -> None:
+        self._options, self._key = options, key
+        self._address = options.engine
+        self._turn = threading.RLock()
+        self._opened: Any = None
+        self._answered = 0.0
+
+    def _connect(self) -> Any:
+        """Make a client, which gives up on a silent server within `REACH`."""
+        raise NotImplementedError
+
+    def _ping(self, client: Any) -> None:
+        """Ask for anything; raise what the client raises when no answer comes within `REACH`."""
+        raise NotImplementedError
+
+    def settle(self, name: str, chunks: int) -> None:
+        """Need nothing: engines build their indexes while they take rows."""
+
+    @contextmanager
+    def asking(self, action: str) -> Iterator[Any]:
+        """Lend the client; what it raises is translated.
+
+        An engine that was not heard of for a moment is looked for first. For a search it must
+        answer something small as well: nobody waits for a dead one as long as for a busy one.
+        """
+        try:
+            with self._turn:
+                old = self._address and time.monotonic() - self._answered > _FRESH
+                if self._address and old:
+                    host = self._address.host.strip("[]")
+                    socket.create_connection((host, self._address.port), REACH).close()
+                if self._opened is None:
+                    self._opened = self._connect()
+                if old and action == SEARCH:
+                    self._ping(self._opened)
+            yield self._opened
+            self._answered = time.monotonic()
+        except (DowseError, KeyboardInterrupt, GeneratorExit, AssertionError):
+            raise
+        except Exception as error:
+            raise self._translated(action, error) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._turn:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = None
+
+    def _translated(self, action: str, error: Exception) -> EngineFailed:
+        """Return what to say about an error of a client, by the words that it uses."""
+        said = _ADDRESSES.sub("", f"{type(error).__name__} {error}".lower())
+        what = f"The search engine at {self._options.search} could not {action}"
+        for words, reason, hint in _REASONS:
+            if re.search(words, said):
+                return EngineFailed(f"{what}: {reason}.", hint)
+        first = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        return EngineFailed(f"{what}: {first}", "Look at the log of the engine.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from dowse._model import ChunkKey, Scores, Vector
-from dowse._store.shared.connection import PostgresConnection
-from dowse._store.shared.engine import Row, Weights
+from dowse._model import ChunkKey, Scores
+from dowse._store.shared.engine import SPARSE, Query, Row
+from dowse._store.shared.postgresql import PostgresConnection
 
-_FIELDS = {"body": 0, "code": 1}
 _EXTENSION = 1  # the number of the lock of those who make the extension
 _INDEXED = 20_000  # vectors from which on a graph is worth its memory; fewer are all compared
 _LONGEST = 4000  # dimensions that a graph of half floats can have
@@ -48,18 +47,17 @@ class PgVector:
         self._connection.copy(
             f"{name}_terms (field, term, chunk, weight)",
             (
-                (_FIELDS[field], term, row.key, weight)
+                (field, term, row.key, weight)
                 for row in rows
-                for field, weights in (("body", row.body), ("code", row.code))
+                for field, weights in enumerate(row[2:])
                 for term, weight in weights.items()
             ),
         )
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
         """Remove rows, as far as there are any."""
-        if keys:
-            for table in (name, f"{name}_terms"):
-                self._connection.execute(f"DELETE FROM {table} WHERE chunk = ANY(?)", (list(keys),))
+        for table in (name, f"{name}_terms"):
+            self._connection.execute(f"DELETE FROM {table} WHERE chunk = ANY(?)", (list(keys),))
 
     def settle(self, name: str, chunks: int) -> None:
         """Build the graph once there are many vectors, and tell the planner what there is."""
@@ -78,49 +76,43 @@ class PgVector:
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
         """Return the field and the terms of each weighted part of some rows."""
-        names = {number: field for field, number in _FIELDS.items()}
-        if keys:
-            found = self._connection.execute(
-                f"SELECT chunk, field, array_agg(term) FROM {name}_terms WHERE chunk = ANY(?)"
-                " GROUP BY chunk, field",
-                (list(keys),),
-            )
-            yield from ((names[field], terms) for _, field, terms in found)
+        found = self._connection.execute(
+            f"SELECT chunk, field, array_agg(term) FROM {name}_terms WHERE chunk = ANY(?)"
+            " GROUP BY chunk, field",
+            (list(keys),),
+        )
+        yield from ((SPARSE[field], terms) for _, field, terms in found)
 
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all rows."""
         return {key for (key,) in self._connection.execute(f"SELECT chunk FROM {name}")}
 
-    def nearest(
-        self, name: str, vector: Vector, limit: int, among: Sequence[ChunkKey] | None
+    def search(
+        self, name: str, using: str, query: Query, limit: int, among: Sequence[ChunkKey] | None
     ) -> Scores:
-        """Return the rows whose vectors have the highest inner products, best first."""
+        """Find the rows whose vectors have the highest inner products, best first."""
+        allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
+        if isinstance(query, Mapping):
+            found = self._connection.execute(
+                "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
+                " unnest(?::bigint[], ?::double precision[]) AS q(term, weight)"
+                f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {allowed}"
+                " GROUP BY chunk ORDER BY score DESC, chunk LIMIT ?",
+                (list(query), list(query.values()), SPARSE.index(using), *values, limit),
+            )
+            return list(found)
         self._connection.script(
             f"SET LOCAL hnsw.ef_search = {min(1000, max(100, limit))};"
             "SET LOCAL hnsw.iterative_scan = strict_order"
         )
-        query = str(vector.tolist())
-        allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
-        found = self._connection.execute(
-            f"SELECT chunk, -(vector <#> ?::halfvec) FROM {name} WHERE vector IS NOT NULL {allowed}"
-            " ORDER BY vector <#> ?::halfvec LIMIT ?",
-            (query, *values, query, limit),
+        vector = str(query.tolist())
+        return list(
+            self._connection.execute(
+                f"SELECT chunk, -(vector <#> ?::halfvec) FROM {name}"
+                f" WHERE vector IS NOT NULL {allowed} ORDER BY vector <#> ?::halfvec LIMIT ?",
+                (vector, *values, vector, limit),
+            )
         )
-        return [(key, score) for key, score in found]
-
-    def weigh(
-        self, name: str, field: str, weights: Weights, limit: int, among: Sequence[ChunkKey] | None
-    ) -> Scores:
-        """Return the rows whose weights have the highest inner products, best first."""
-        allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
-        found = self._connection.execute(
-            "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
-            " unnest(?::bigint[], ?::double precision[]) AS q(term, weight)"
-            f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {allowed}"
-            " GROUP BY chunk ORDER BY score DESC, chunk LIMIT ?",
-            (list(weights), list(weights.values()), _FIELDS[field], *values, limit),
-        )
-        return [(key, score) for key, score in found]
 
     def names(self, prefix: str) -> list[str]:
         """Return the tables whose names begin so."""

@@ -7,63 +7,88 @@ frees when the connection of a writer is gone.
 
 from __future__ import annotations
 
+import os
+import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from dowse._model import ChunkedDocument, Finding
+from dowse._model import Announce, ChunkedDocument, Finding, silent
 from dowse._model.ports import Analyzer, IndexReader
+from dowse._model.store_options import StoreOptions
 from dowse._store import checks
-from dowse._store.replicas import Indexes, ReplicaManifest
-from dowse._store.shared.connection import PostgresConnection
-from dowse._store.shared.server import PostgresSchema
+from dowse._store.files import writer_lock
+from dowse._store.keyword import KeywordReplica
+from dowse._store.replicas import Indexes, ReplicaManifest, Replicas
+from dowse._store.shared.engine import EngineIndexes, SearchEngine
+from dowse._store.shared.pgvector import PgVector
+from dowse._store.shared.postgresql import Address, PostgresConnection, PostgresSchema
 from dowse._store.sql.database import Database, Fresh, SqlConnection, Statements
 from dowse._store.sql.reader import SqlDocumentTable
 from dowse._store.sql.writer import SqlWriter, TableWriter
+from dowse._store.vectors import VectorReplica
+from dowse.errors import BadSettings
 
+_PATIENCE = 600.0  # seconds for another process of this machine to take what has changed
 _JOURNAL = 1000  # generations that a replica may be behind before it is built again
 
 
-class SearchIndexes(Protocol):
-    """The replicas that search for one reader, one machine, or all of them."""
+class LocalIndexes(Replicas):
+    """The keyword and vector index in a folder; every reader brings them up to date."""
 
-    @property
-    def are_shared(self) -> bool:
-        """Whether all machines search them, so that a batch must reach them with the database."""
-        ...
+    are_shared = False
 
-    def open(self, begin: Callable[[], Database]) -> Indexes:
+    def __init__(self, folder: Path, analyzer: Analyzer, announce: Announce = silent) -> None:
+        super().__init__(folder, KeywordReplica(folder, analyzer), VectorReplica(folder), announce)
+
+    def at(self, begin: Callable[[], Database]) -> Indexes:
         """Begin a transaction, and open the replicas at its generation."""
-        ...
+        with self._opening:
+            indexes = self.open(begin()) if self._folder.is_dir() else None
+            if indexes is None:
+                # Nobody on this machine may come in between with another generation.
+                with self._locked():
+                    database = begin()
+                    super().catch_up(database, repair=True)
+                    indexes = self.open(database)
+            if indexes is None:
+                raise AssertionError("replicas that were brought up to date can be opened")
+            return indexes
 
     def catch_up(self, database: Database, *, repair: bool) -> None:
-        """Bring them to the truth's generation."""
-        ...
-
-    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Learns how long the chunks of an index that is still empty will be on average."""
-        ...
+        """Bring the replicas to the truth's generation."""
+        with self._locked():
+            super().catch_up(database, repair=repair)
 
     def rebuild(self, database: Database) -> None:
-        """Build them again."""
-        ...
+        """Build both replicas again."""
+        with self._locked():
+            super().rebuild(database)
 
     def renew(self, database: Database, *, thorough: bool) -> None:
-        """Build those again that changes have worn."""
-        ...
+        """Build those replicas again that deleted chunks have worn."""
+        with self._locked():
+            super().renew(database, thorough=thorough)
 
-    def findings(self, database: Database) -> list[Finding]:
-        """Say where they differ from the database."""
-        ...
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Need nothing: terms are weighed when they are searched for."""
 
-    def discard(self, connection: SqlConnection) -> None:
-        """Remove them."""
-        ...
+    def discard(self, connection: SqlConnection) -> None:  # noqa: ARG002  (the engine's needs it)
+        """Remove both replicas."""
+        self.close()
+        with self._locked():
+            for path in [*self._folder.glob("keyword*"), *self._folder.glob("vectors*")]:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def close(self) -> None:
-        """Close what is open."""
-        ...
+    def _locked(self) -> AbstractContextManager[None]:
+        return writer_lock(self._folder, _PATIENCE)
+
+
+SearchIndexes = LocalIndexes | EngineIndexes
+"""The replicas of one machine, or those of all. A batch must reach the latter with the database."""
 
 
 class SharedDatabase(Database):
@@ -123,13 +148,7 @@ class PostgresStore:
     def read(self) -> Iterator[IndexReader]:
         """Open the newest generation."""
         with self._server.borrow() as connection:
-
-            def begin() -> Database:
-                connection.rollback()
-                connection.execute("BEGIN")
-                return SharedDatabase(connection)
-
-            indexes = self._indexes.open(begin)
+            indexes = self._indexes.at(partial(_begin, connection))
             yield indexes.reader(Statements(connection, self._server.errors))
 
     @contextmanager
@@ -177,7 +196,7 @@ class PostgresStore:
         with self._server.borrow() as connection:
             found = list(checks.check_tables(connection, self._server.errors))
             if not found:
-                self._indexes.open(lambda: _begun(connection))
+                self._indexes.at(partial(_begin, connection))
                 found = self._indexes.findings(SharedDatabase(connection))
             return found
 
@@ -244,7 +263,54 @@ class _Writing(SqlWriter):
             self._indexes.catch_up(self._seen(change.fresh), repair=True)
 
 
-def _begun(connection: PostgresConnection) -> Database:
+def _begin(connection: PostgresConnection) -> Database:
     connection.rollback()
     connection.execute("BEGIN")
     return SharedDatabase(connection)
+
+
+# ── What the settings ask for ─────────────────────────────────────────────
+
+_LOCAL = "search"
+"""The folder of a project in which the indexes of this machine are."""
+
+
+def open_store(  # noqa: PLR0917
+    options: StoreOptions,
+    name: str,
+    project: Path,
+    analyzer: Analyzer,
+    announce: Announce,
+    note_down: Callable[[bool], None],
+) -> PostgresStore:
+    """Open the store of these options; `note_down` hears whether the index is a new one."""
+    parameters: dict[str, Any] = {**options.database, "password": _key("token_env", options)}
+    if "sslmode" in parameters and not os.environ.get("PGSSLROOTCERT"):
+        parameters["sslrootcert"] = "system"
+    server = PostgresSchema(Address(options.url, parameters, name, options.timeout), note_down)
+    if options.search == "local":
+        return PostgresStore(server, LocalIndexes(project / _LOCAL, analyzer, announce), analyzer)
+    if options.engine is None:
+        return PostgresStore(server, EngineIndexes(options.search, PgVector, analyzer), analyzer)
+    # Each loads the client of its engine.
+    key = _key("search_token_env", options)
+    if options.engine.kind == "milvus":
+        from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
+
+        engine: SearchEngine = Milvus(options, key)
+    else:
+        from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+        engine = Qdrant(options, key)
+    indexes = EngineIndexes(options.search, lambda _: engine, analyzer, engine.close)
+    return PostgresStore(server, indexes, analyzer)
+
+
+def _key(option: str, options: StoreOptions) -> str:
+    variable = str(getattr(options, option))
+    if variable and not os.environ.get(variable):
+        raise BadSettings(
+            f"store.{option} names {variable}, which is not set in the environment.",
+            f"Set it: export {variable}=KEY",
+        )
+    return os.environ[variable] if variable else ""

@@ -17,7 +17,7 @@ import xxhash
 
 from dowse._model import ChunkKey, Fields, Keys, Stamp, Stream, Vector
 from dowse._model.ports import Analyzer
-from dowse._store.failures import content_errors, database_damaged
+from dowse._store.files import content_errors, database_damaged
 from dowse._util.arrays import np
 from dowse.errors import EmbedError, StampMismatch
 

@@ -18,7 +18,7 @@ from queue import Empty, LifoQueue
 from typing import NamedTuple
 from urllib.parse import quote
 
-from dowse._store.failures import (
+from dowse._store.files import (
     check_kind,
     content_errors,
     database_damaged,

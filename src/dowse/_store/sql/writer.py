@@ -31,7 +31,6 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import Analyzer, DocumentTable, Links, TextVectors, Vocabulary
-from dowse._store.sql.conditions import facets_of
 from dowse._store.sql.database import (
     ROOTS,
     Database,
@@ -49,6 +48,7 @@ from dowse._store.sql.reader import (
     SqlLinks,
     SqlTextVectors,
     SqlVocabulary,
+    facets_of,
 )
 from dowse._text.analyzer import terms_of
 from dowse._text.links import LinkName, choose, names_of, names_of_target

@@ -1,1 +1,0 @@
-"""The replica that finds vectors: segments, scanned flat."""
