@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,7 +88,9 @@ def test_the_note_of_a_killed_process_is_of_no_running_one(tmp_path: Path) -> No
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
     (tmp_path / "run.json").write_text(f'{{"process": {child.pid}, "done": 30, "total": 90}}')
-    assert unfinished_run(tmp_path) == UnfinishedRun(30, 90, is_running=False)
+    run = unfinished_run(tmp_path)
+    assert run == UnfinishedRun(child.pid, 30, 90)
+    assert not run.is_running
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"process": "x", "done": 1, "total": 2}'])
@@ -101,5 +104,7 @@ def test_a_run_of_few_files_is_not_noted(tmp_path: Path) -> None:
         announce(Event("store", 3, 19))
         assert not list(tmp_path.iterdir())
         announce(Event("store", 3, 20))
-        assert unfinished_run(tmp_path) == UnfinishedRun(3, 20, is_running=True)
+        run = unfinished_run(tmp_path)
+        assert run == UnfinishedRun(os.getpid(), 3, 20)
+        assert run.is_running
     assert not list(tmp_path.iterdir())

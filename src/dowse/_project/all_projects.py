@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -30,13 +29,6 @@ class _Named(Struct, frozen=True):
     name: str = ALL
 
 
-class _Held(threading.local):
-    """The indexes that a thread keeps open, and the projects that they are of."""
-
-    stack: ExitStack | None = None
-    projects: frozenset[str] = frozenset()
-
-
 class AllProjects:
     """Every project as one engine; one that cannot be searched is named and stops no other.
 
@@ -53,27 +45,18 @@ class AllProjects:
         self._projects, self._broken = projects.read()
         self._open = open_project
         self._engines: dict[str, Engine] = {}
-        self._held = _Held()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Open the index of each project once for everything that this thread reads inside."""
         with ExitStack() as stack:
-            self._held.stack = stack
-            try:
-                yield
-            finally:
-                self._held.stack, self._held.projects = None, frozenset()
+            for project in self._projects:
+                with suppress(DowseError, OSError):  # the search says why it cannot be opened
+                    stack.enter_context(self.of(project.name).hold())
+            yield
 
     def of(self, project: str) -> Engine:
         """Return the engine of the project that a hit is from."""
-        engine, held = self._opened(project), self._held
-        if held.stack is not None and project not in held.projects:
-            held.stack.enter_context(engine.hold())
-            held.projects |= {project}
-        return engine
-
-    def _opened(self, project: str) -> Engine:
         if project not in self._engines:
             found = next((one for one in self._projects if one.name == project), None)
             if found is None:

@@ -323,27 +323,19 @@ class Engine:
             )
             search = SearchState(request, settings, reader, search_parts)
             search.notices += [unfinished] if unfinished else []
-            if request.changes.get("search.preset"):
-                search.notices += self._notices_of_preset(request.changes)
+            preset, typed = request.changes.get("search.preset"), self.project.typed
+            if preset and (different := built_otherwise(self.settings, request.changes)):
+                search.notices.append(
+                    f"The preset {preset} changes only the search: the index was built with other"
+                    f" values of {', '.join(different)}. To use all of it: dowse config set"
+                    f" search.preset {preset} -p {typed}, then dowse index --rebuild -p {typed}"
+                )
             search.notices += self.closed_roots()
             if parts.embedder and not has_vectors:
                 search.notices.append(
                     f"Ranked by words alone: the index has no vectors. {self.rebuild_advice}"
                 )
             yield search
-
-    def _notices_of_preset(self, changes: Mapping[str, Any]) -> list[str]:
-        """Say that only half of a preset can apply, where the index was built otherwise."""
-        different = built_otherwise(self.settings, changes)
-        if not different:
-            return []
-        preset, typed = changes["search.preset"], self.project.typed
-        notice = (
-            f"The preset {preset} changes only the search: the index was built with other values"
-            f" of {', '.join(different)}. To use all of it: dowse config set search.preset {preset}"
-            f" -p {typed}, then dowse index --rebuild -p {typed}"
-        )
-        return [notice]
 
     def closed_roots(self) -> list[str]:
         """Say which folders may not be entered, and what to do about it."""
@@ -449,9 +441,7 @@ class Engine:
         """
         from dowse._project import indexing  # noqa: PLC0415  searching needs no parsers
 
-        if rebuild:
-            return indexing.rebuild(self, shard, wait, announce)
-        return indexing.update(self, paths, shard, wait, announce)
+        return indexing.update(self, paths, shard, wait, announce, rebuild=rebuild)
 
     def watch(
         self,
@@ -493,11 +483,20 @@ class Engine:
 
     def status(self) -> Status:
         """Compare the index with its folder and with the settings."""
+        from dowse._index.scan import has_changed, scan  # noqa: PLC0415  searches walk no folder
+
+        options = self.settings.read
         with self.read_any() as reader:
             stamp = reader.catalogue.stamp()
-            freshness, unread = self._compare_with_folders(reader)
             mismatches = self.expected_stamp().mismatches(stamp) if stamp else []
-            advice = [self.rebuild_advice] if mismatches else []
+            changes = scan(self.roots, (), options, reader.catalogue.files())
+            known, unread = changes.known, unread_of(self.project.folder, changes.pending)
+            waiting = [
+                source.id
+                for source in changes.pending
+                if source.id not in unread and has_changed(source, known.get(source.id), options)
+            ]
+            new = sum(id_ not in known for id_ in waiting)
             return Status(
                 project=self.project.name,
                 roots=tuple(str(root) for root in self.project.roots),
@@ -505,28 +504,16 @@ class Engine:
                 bytes=self.parts.store.bytes(),
                 counts=reader.catalogue.counts(),
                 stamp=stamp,
-                freshness=freshness,
-                notices=(*mismatches, *advice, *self.closed_roots()),
+                freshness=Freshness(new, len(waiting) - new, len(changes.gone)),
+                notices=(
+                    *mismatches,
+                    *([self.rebuild_advice] if mismatches else []),
+                    *self.closed_roots(),
+                ),
                 run=self.unfinished(reader),
-                unread=unread,
+                unread=len(unread),
                 imported=tuple(str(root.path) for root in self.roots if root.is_elsewhere),
             )
-
-    def _compare_with_folders(self, reader: IndexReader) -> tuple[Freshness, int]:
-        """Compare the index with its folders; count also the files that could not be read."""
-        from dowse._index.scan import has_changed, scan  # noqa: PLC0415  searches walk no folder
-
-        options = self.settings.read
-        changes = scan(self.roots, (), options, reader.catalogue.files())
-        unread = unread_of(self.project.folder, changes.pending)
-        known = changes.known
-        waiting = [
-            source.id
-            for source in changes.pending
-            if source.id not in unread and has_changed(source, known.get(source.id), options)
-        ]
-        new = sum(id_ not in known for id_ in waiting)
-        return Freshness(new, len(waiting) - new, len(changes.gone)), len(unread)
 
     def built_with(self) -> Stamp | None:
         """Return the stamp of the index; None while there is none."""

@@ -29,16 +29,35 @@ if TYPE_CHECKING:
 
 
 def update(
-    engine: Engine, paths: Sequence[Path], shard: Shard | None, wait: float, announce: Announce
+    engine: Engine,
+    paths: Sequence[Path],
+    shard: Shard | None,
+    wait: float,
+    announce: Announce,
+    *,
+    rebuild: bool,
 ) -> IndexReport:
-    """Update the index from the folders, or from some paths in them, or from one shard."""
-    _check_roots(engine)
-    return _run(engine, paths, shard, wait, announce)
+    """Update the index from the folders, or from some paths in them, or from one shard.
 
-
-def rebuild(engine: Engine, shard: Shard | None, wait: float, announce: Announce) -> IndexReport:
-    """Empty the index, and fill it with everything again."""
-    _check_roots(engine)
+    With `rebuild` it is emptied first, and filled with everything again. Raise `Refused` when a
+    folder cannot be read as the user means it.
+    """
+    first = engine.roots[0]
+    if first.is_closed:  # its dowse.toml says how all folders are read
+        raise Refused(
+            f"{first.path} cannot be entered, and it may hold settings.",
+            f"Allow yourself to enter it with: chmod u+rwx {quote(str(first.path))}",
+        )
+    for root in engine.roots:
+        if (real := root.leads_to) is not None:
+            raise Refused(
+                f"{root.path} was a folder and is now a link, or is below one, that leads to "
+                f"{real}. It is not followed; the index stays as it is.",
+                f"Make it a folder again. If you have moved it, write {real} in its place into "
+                f"{engine.project.settings_file}.",
+            )
+    if not rebuild:
+        return _run(engine, paths, shard, wait, announce)
     if shard is not None:
         raise UsageError(
             "One shard cannot rebuild the index: it would remove what the others wrote.",
@@ -55,24 +74,6 @@ def rebuild(engine: Engine, shard: Shard | None, wait: float, announce: Announce
     except Damaged:  # deeper than emptying could notice
         engine.parts.store.discard(wait)
         return _run(engine, (), None, wait, announce)
-
-
-def _check_roots(engine: Engine) -> None:
-    """Raise `Refused` when a folder cannot be read as the user means it."""
-    first = engine.roots[0]
-    if first.is_closed:  # its dowse.toml says how all folders are read
-        raise Refused(
-            f"{first.path} cannot be entered, and it may hold settings.",
-            f"Allow yourself to enter it with: chmod u+rwx {quote(str(first.path))}",
-        )
-    for root in engine.roots:
-        if (real := root.leads_to) is not None:
-            raise Refused(
-                f"{root.path} was a folder and is now a link, or is below one, that leads to "
-                f"{real}. It is not followed; the index stays as it is.",
-                f"Make it a folder again. If you have moved it, write {real} in its place into "
-                f"{engine.project.settings_file}.",
-            )
 
 
 def _run(
@@ -108,17 +109,12 @@ def _run(
         notice = f"Indexed for keyword search only. {expected.why_no_model}"
         return replace(report, notices=(notice,))
     if takes_vectors(stamp) and report.added:
-        _fit_unknown_model(engine, announce)
+        embedder, known = parts.embedder, (DEFAULT, read_fit(folder))
+        with suppress(DowseError, OSError):  # the index is good without a fit for its model
+            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
+            if name not in {one.model for one in known if one is not None}:
+                fit_confidence(engine, announce)
     return report
-
-
-def _fit_unknown_model(engine: Engine, announce: Announce) -> None:
-    """Fit the confidence for a model that has none yet; the index is good without it."""
-    embedder, known = engine.parts.embedder, (DEFAULT, read_fit(engine.project.folder))
-    with suppress(DowseError, OSError):
-        name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
-        if name not in {one.model for one in known if one is not None}:
-            fit_confidence(engine, announce)
 
 
 def fit_confidence(engine: Engine, announce: Announce) -> ModelFit | None:

@@ -6,42 +6,45 @@ files could not be read, so that a status does not call them new.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from msgspec import Struct
+import msgspec
+from msgspec.structs import replace
 
 from dowse._model import Announce, Event, SourceFile
-from dowse._util.files import read_small, replace_file
+from dowse._util.files import UNREADABLE, read_small, replace_file
 from dowse._util.process import is_running
 
 _RUN, _UNREAD = "run.json", "unread.json"
-_UNITS = ("files", "chunks")
-_FEW = 20  # of them: a run of fewer is over before anybody looks
+_FEW = 20  # files or chunks: a run of fewer is over before anybody looks
 _SECONDS = 0.5  # between two notes
-_ENDED = 0  # instead of the number of a process
 
 
-class UnfinishedRun(Struct, frozen=True):
+class UnfinishedRun(msgspec.Struct, frozen=True):
     """An indexing run that has not come to its end."""
 
+    process: int  # 0: it was stopped, or failed
     done: int
     total: int
-    is_running: bool  # False: it was stopped, or failed
     unit: str = "files"  # or "chunks": all files are stored, and get their vectors
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether its process still runs."""
+        return is_running(self.process)
 
     def sentence(self, project: str) -> str:
         """Say how far it is; `project` is its name as a shell takes it."""
         so_far = f"{self.done:,} of {self.total:,} {self.unit}"
-        if self.is_running and self.unit == "chunks":
+        if not self.is_running:
+            return f"The last run ended after {so_far}. Continue it with: dowse index -p {project}"
+        if self.unit == "chunks":
             return f"Keyword search is ready. Embedding: {so_far}."
-        if self.is_running:
-            return f"The index is being built: {so_far} so far, so results may be incomplete."
-        return f"The last run ended after {so_far}. Continue it with: dowse index -p {project}"
+        return f"The index is being built: {so_far} so far, so results may be incomplete."
 
 
 @contextmanager
@@ -51,21 +54,20 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
     Events that count files or chunks are noted now and then; all of them are passed on.
     """
     file = folder / _RUN
-    last: tuple[int, int, str] | None = None
+    last: UnfinishedRun | None = None
     due = 0.0
 
-    def write(process: int, done: int, total: int, unit: str) -> None:
-        record = {"process": process, "done": done, "total": total, "unit": unit}
+    def write(run: UnfinishedRun) -> None:
         with suppress(OSError):
-            replace_file(file, json.dumps(record).encode())
+            replace_file(file, msgspec.json.encode(run))
 
     def note(event: Event) -> None:
         nonlocal last, due
-        if event.unit in _UNITS and event.total is not None and event.total >= _FEW:
-            is_new = last is None or last[2] != event.unit
-            last = event.done, event.total, event.unit
+        if event.unit in {"files", "chunks"} and event.total is not None and event.total >= _FEW:
+            is_new = last is None or last.unit != event.unit
+            last = UnfinishedRun(os.getpid(), event.done, event.total, event.unit)
             if is_new or time.monotonic() >= due:
-                write(os.getpid(), *last)
+                write(last)
                 due = time.monotonic() + _SECONDS
         announce(event)
 
@@ -73,7 +75,7 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
         yield note
     except BaseException:
         if last is not None:
-            write(_ENDED, *last)
+            write(replace(last, process=0))
         raise
     with suppress(OSError):
         file.unlink(missing_ok=True)
@@ -82,12 +84,9 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
 def unfinished_run(folder: Path) -> UnfinishedRun | None:
     """Read the run that is noted in a project's folder; None when the last one was complete."""
     try:
-        record = json.loads(read_small(folder / _RUN))
-        process, done, total = int(record["process"]), int(record["done"]), int(record["total"])
-        unit = "chunks" if record.get("unit") == "chunks" else "files"
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return msgspec.json.decode(read_small(folder / _RUN), type=UnfinishedRun)
+    except UNREADABLE:
         return None
-    return UnfinishedRun(done, total, is_running(process), unit)
 
 
 def note_unread(folder: Path, ids: Iterable[str], began_ns: int, *, whole: bool) -> None:
@@ -95,7 +94,7 @@ def note_unread(folder: Path, ids: Iterable[str], began_ns: int, *, whole: bool)
     unread = ({} if whole else _unread(folder)) | dict.fromkeys(ids, began_ns)
     with suppress(OSError):  # a note that is missing only makes a status less precise
         if unread:
-            replace_file(folder / _UNREAD, json.dumps(unread).encode())
+            replace_file(folder / _UNREAD, msgspec.json.encode(unread))
         else:
             (folder / _UNREAD).unlink(missing_ok=True)
 
@@ -108,7 +107,6 @@ def unread_of(folder: Path, sources: Iterable[SourceFile]) -> set[str]:
 
 def _unread(folder: Path) -> dict[str, int]:
     try:
-        record = json.loads(read_small(folder / _UNREAD))
-        return {str(id_): int(since) for id_, since in record.items()}
-    except (OSError, ValueError, RecursionError, TypeError, AttributeError):
+        return msgspec.json.decode(read_small(folder / _UNREAD), type=dict[str, int])
+    except UNREADABLE:
         return {}
