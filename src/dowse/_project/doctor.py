@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,7 @@ from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations, open_to_others, secure, short_path
+from dowse._util.locations import open_to_others, secure, short_path
 from dowse._util.messages import counted, hide_secrets, size
 from dowse.errors import DowseError
 
@@ -56,29 +55,37 @@ def check_machine() -> Iterator[Check]:
 
 
 def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
-    """Check dowse's own folders, and the user's settings in them."""
+    """Check dowse's own folders and the user's settings; remove leftovers with `repair`."""
     where = workspace.locations
     for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
         yield _check_folder(about, folder)
-    yield _check_privacy(where, repair=repair)
+    if not (opened := open_to_others(where)):
+        yield Check("Privacy", "nobody else on this machine can read dowse's files")
+    else:
+        if repair:
+            secure(where)
+            opened = open_to_others(where)
+        if not opened:
+            yield Check("Privacy", "others on this machine could read dowse's files, repaired")
+        else:
+            more = f" and {counted(len(opened) - 1, 'more path')}" if len(opened) > 1 else ""
+            # What is left after a repair belongs to another user: only the owner can close it.
+            by_owner = f"chown -R $USER {quote(str(opened[0]))}"
+            what = f"Others on this machine can read {short_path(opened[0])}{more}."
+            advice = by_owner if repair else "dowse doctor --repair"
+            yield Check("Privacy", "dowse's files are open to others", (Finding(what, advice),))
     try:
         origins = workspace.settings(None).origins
         yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
     except DowseError as error:
         yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
-
-
-def check_leftovers(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
-    """Find what killed imports and removals have left; remove it with `repair`."""
-    where = workspace.locations
-    if not (left := abandoned(where)):
-        return
-    found = f"{counted(len(left), 'folder')} of commands that were killed"
-    if repair and clear_abandoned(where) == len(left):
-        yield Check("Leftovers", f"{found}, removed")
-    else:
-        what = f"{found}, such as {short_path(left[0])}."
-        yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
+    if left := abandoned(where):
+        found = f"{counted(len(left), 'folder')} of commands that were killed"
+        if repair and clear_abandoned(where) == len(left):
+            yield Check("Leftovers", f"{found}, removed")
+        else:
+            what = f"{found}, such as {short_path(left[0])}."
+            yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
 
 
 def check_telemetry(*, repair: bool) -> Check:
@@ -107,21 +114,6 @@ def check_telemetry(*, repair: bool) -> Check:
     return Check("Telemetry", f"{found}, {left}")
 
 
-def _check_privacy(where: Locations, *, repair: bool) -> Check:
-    found = open_to_others(where)
-    if found and repair:
-        secure(where)
-        if not (found := open_to_others(where)):
-            return Check("Privacy", "others on this machine could read dowse's files, repaired")
-    if not found:
-        return Check("Privacy", "nobody else on this machine can read dowse's files")
-    count = f" and {counted(len(found) - 1, 'more path')}" if len(found) > 1 else ""
-    # What is left after a repair belongs to another user: only the owner can close it.
-    advice = f"chown -R $USER {shlex.quote(str(found[0]))}" if repair else "dowse doctor --repair"
-    finding = Finding(f"Others on this machine can read {short_path(found[0])}{count}.", advice)
-    return Check("Privacy", "dowse's files are open to others", (finding,))
-
-
 def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[Check]:
     """Check the weights of every model that the user's settings or those of a project name."""
     seen: set[EmbedOptions] = set()
@@ -144,10 +136,7 @@ def _check_model(options: EmbedOptions, cache: Path) -> Check:
         return Check("Model", "none: embed.provider is none, so dowse searches by words alone")
     if options.provider == "endpoint":
         return Check("Model", f"{options.endpoint_model} at {hide_secrets(options.endpoint_url)}")
-    return _check_weights(options.model, cache)
-
-
-def _check_weights(model: str, cache: Path) -> Check:
+    model = options.model
     if Path(model).expanduser().is_dir():
         return Check("Model", f"used from {model}")
     short, pull = model.rpartition("/")[2].lower(), f"dowse models pull {model}"
@@ -234,23 +223,17 @@ def _check_packages() -> Check:
     """Check every package that dowse needs on this Python against the versions it can use."""
     required = map(Requirement, importlib.metadata.requires(DISTRIBUTION) or [])
     needed = [one for one in required if not one.marker or one.marker.evaluate({"extra": ""})]
-    findings = tuple(
-        Finding(problem, f'pip install --upgrade "{one.name}{one.specifier}"')
-        for one in needed
-        if (problem := _problem(one))
-    )
+    findings = []
+    for one in needed:
+        version = _installed(one.name)
+        if version and one.specifier.contains(version, prereleases=True):
+            continue
+        old = f"{one.name} {version} is installed; dowse needs {one.specifier}."
+        what = old if version else f"{one.name} is not installed."
+        findings.append(Finding(what, f'pip install --upgrade "{one.name}{one.specifier}"'))
     optional = "can" if _installed("markitdown") else "cannot"
-    return Check(
-        "Packages", f"{len(needed)} needed; PDF and Office files {optional} be read", findings
-    )
-
-
-def _problem(needed: Requirement) -> str:
-    version = _installed(needed.name)
-    if not version:
-        return f"{needed.name} is not installed."
-    fits = needed.specifier.contains(version, prereleases=True)
-    return "" if fits else f"{needed.name} {version} is installed; dowse needs {needed.specifier}."
+    found = f"{len(needed)} needed; PDF and Office files {optional} be read"
+    return Check("Packages", found, tuple(findings))
 
 
 def _installed(name: str) -> str:
@@ -263,9 +246,7 @@ def _installed(name: str) -> str:
 def _check_folder(about: str, folder: Path) -> Check:
     there = next(one for one in (folder, *folder.parents) if one.exists())
     free = shutil.disk_usage(there).free
-    found = (
-        f"{short_path(folder)} ({'made' if there == folder else 'not made yet'}, {size(free)} free)"
-    )
+    made = "made" if there == folder else "not made yet"
     findings = []
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         findings.append(Finding(f"{there} cannot be written to.", _how_to_write(about, there)))
@@ -273,7 +254,7 @@ def _check_folder(about: str, folder: Path) -> Check:
         findings.append(
             Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
         )
-    return Check(about, found, tuple(findings))
+    return Check(about, f"{short_path(folder)} ({made}, {size(free)} free)", tuple(findings))
 
 
 def _how_to_write(about: str, folder: Path) -> str:

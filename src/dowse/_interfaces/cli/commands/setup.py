@@ -23,7 +23,6 @@ from dowse._model import Finding
 from dowse._project.doctor import (
     Check,
     check_folders,
-    check_leftovers,
     check_machine,
     check_models,
     check_project,
@@ -162,7 +161,6 @@ def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield _check_terminal()
     workspace = call.workspace
     yield from check_folders(workspace, repair=repair)
-    yield from check_leftovers(workspace, repair=repair)
     yield check_telemetry(repair=repair)
     projects = workspace.projects
     try:
