@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._index.source.files import decode
 from dowse._interfaces.mcp.replies import visible
 from dowse._model import Fields

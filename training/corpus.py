@@ -69,8 +69,8 @@ def may_train(source: str) -> bool:
 def chunks_of(folder: Path, first_document: int = 0, every: int = 1) -> Iterator[tuple[str, Chunk]]:
     """The chunks of a folder, cut as dowse cuts them, with the path of their document."""
     from dowse._index.chunk.chunker import chunk  # noqa: PLC0415  (training itself needs no dowse)
-    from dowse._index.chunk.options import ChunkOptions  # noqa: PLC0415  (training itself needs no dowse)
     from dowse._index.markdown.document import parse  # noqa: PLC0415  (as above)
+    from dowse._index.options import ChunkOptions  # noqa: PLC0415  (training itself needs no dowse)
 
     paths = sorted(path for path in folder.rglob("*.md") if path.is_file())[::every]
     for number, path in enumerate(paths, first_document):

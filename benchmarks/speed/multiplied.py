@@ -16,8 +16,8 @@ from benchmarks.speed.material import PARTS, SyntheticEmbedder, in_part, spread,
 from msgspec.structs import replace
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._model import Batch, ChunkedDocument, FileState, IndexedDocument, Vector, text_key
 from dowse._model.ports import IndexWriter
 

@@ -14,7 +14,7 @@ from benchmarks.speed.material import SyntheticEmbedder, real_embedder
 from benchmarks.speed.multiplied import Multiplied
 
 from dowse import Dowse
-from dowse._index.chunk.options import ChunkOptions
+from dowse._index.options import ChunkOptions
 from dowse._model.ports import Embedder
 
 COPIED = 95_000

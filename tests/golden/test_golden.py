@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._model import Condition, Document, Query, header_line
 from dowse._search.query import Known, understand
 from dowse._search.understand import classify

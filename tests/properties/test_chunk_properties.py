@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
 from effort import examples
 

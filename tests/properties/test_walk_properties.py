@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.source.options import ReadOptions
+from dowse._index.options import ReadOptions
 from dowse._index.source.roots import Root, path_of
 from dowse._index.source.walk import walk
 from gates import find_tool

@@ -21,8 +21,7 @@ from msgspec import Struct, field
 
 from dowse._config.presets import PRESETS, preset_values
 from dowse._embed.options import EmbedOptions
-from dowse._index.chunk.options import ChunkOptions
-from dowse._index.source.options import ReadOptions
+from dowse._index.options import ChunkOptions, ReadOptions
 from dowse._model.store_options import StoreOptions
 from dowse._search.answer import OF_THE_WRITER, AnswerOptions
 from dowse._search.pipeline import SearchSettings

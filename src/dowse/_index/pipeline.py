@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from dowse._index.chunk.options import ChunkOptions
-from dowse._index.prepare import FILE_STAGES, FileBatch, FileStage
+from dowse._index.options import ChunkOptions, ReadOptions
+from dowse._index.prepare import FILE_STAGES, FileBatch, IndexStage, WorkerPool
 from dowse._index.scan import Changes, beginnings, scan
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.vectors import VectorMaker
-from dowse._index.workers import WorkerPool, workers_for
 from dowse._model import (
     Announce,
     Batch,
@@ -68,15 +65,6 @@ class IndexState(Struct):
     def progress(self, stage: str, of_batch: int = 0) -> None:
         """Announce how many files are done, with those of the batch."""
         self.announce(Event(stage, self.files_done + of_batch, len(self.changes.pending)))
-
-
-class IndexStage(Struct, frozen=True):
-    """One named step of indexing: it changes the work, and returns how much it worked on."""
-
-    name: str
-    run: Callable[[IndexState], int]
-    each_batch: bool = False  # it runs once for every few changed files
-    of_all: bool = False  # it needs all documents, so that no shard runs it
 
 
 # ── The stages ───────────────────────────────────────────────────────────────
@@ -188,17 +176,17 @@ def _tidy(work: IndexState) -> int:
     return 1
 
 
-INDEX_FLOW: tuple[IndexStage | FileStage, ...] = (
-    IndexStage("scan", _scan),
+INDEX_FLOW: tuple[IndexStage, ...] = (
+    IndexStage("scan", _scan, over="folder"),
     *FILE_STAGES,  # read, parse, chunk
-    IndexStage("embed", _embed, each_batch=True),
-    IndexStage("store", _store, each_batch=True),
-    IndexStage("waiting", _embed_waiting, of_all=True),
-    IndexStage("vocabulary", _embed_vocabulary, of_all=True),
-    IndexStage("communities", _find_communities, of_all=True),
-    IndexStage("tidy", _tidy, of_all=True),
+    IndexStage("embed", _embed, over="batch"),
+    IndexStage("store", _store, over="batch"),
+    IndexStage("waiting", _embed_waiting),
+    IndexStage("vocabulary", _embed_vocabulary),
+    IndexStage("communities", _find_communities),
+    IndexStage("tidy", _tidy),
 )
-"""What happens to a folder, in this order; rows for each batch run in turn, batch after batch."""
+"""What happens to a folder, in this order; rows over files and batches run batch after batch."""
 
 
 # ── The loop ─────────────────────────────────────────────────────────────────
@@ -222,17 +210,22 @@ def run_indexing(
     work = IndexState(
         roots, within, read, chunk, vocabulary, analyzer, writer, vectors, announce, shard
     )
-    flow = [stage for stage in INDEX_FLOW if not (shard and stage.of_all)]
-    for each_batch, group in groupby(flow, key=lambda stage: stage.each_batch):
-        rows = list(group)
-        of_files = [row for row in rows if isinstance(row, FileStage)]
-        stages = [row for row in rows if isinstance(row, IndexStage)]
-        if each_batch:
-            _run_batches(of_files, stages, work)
-        else:
-            for stage in stages:
-                announce(Event(stage.name, 0, None))
+    for stage in _rows("folder"):
+        announce(Event(stage.name, 0, None))
+        _run(stage, work)
+    # Where each batch is embedded, preparing it takes no time in comparison.
+    count = len(work.changes.pending) if work.words_first else 0
+    with WorkerPool(count, analyzer) as pool:
+        for batch in pool.prepared(_batches(work), _rows("files"), work.progress):
+            work.batch = batch
+            work.counts.update(batch.counts)
+            work.clock.add(batch.clock.seconds)
+            for stage in _rows("batch"):
+                work.progress(stage.name)
                 _run(stage, work)
+    for stage in [] if shard else _rows("index"):
+        announce(Event(stage.name, 0, None))
+        _run(stage, work)
     return IndexReport(
         added=work.added,
         changed=work.changed,
@@ -249,20 +242,8 @@ def run_indexing(
     )
 
 
-def _run_batches(
-    of_files: Sequence[FileStage], stages: Sequence[IndexStage], work: IndexState
-) -> None:
-    """Prepare every batch, where there are many files in workers; then run the other stages."""
-    # Where each batch is embedded, preparing it takes no time in comparison.
-    count = workers_for(len(work.changes.pending)) if work.words_first else 0
-    with WorkerPool(count, work.analyzer) as pool:
-        for batch in pool.prepared(_batches(work), of_files, work.progress):
-            work.batch = batch
-            work.counts.update(batch.counts)
-            work.clock.add(batch.clock.seconds)
-            for stage in stages:
-                work.progress(stage.name)
-                _run(stage, work)
+def _rows(over: str) -> list[IndexStage]:
+    return [stage for stage in INDEX_FLOW if stage.over == over]
 
 
 def _run(stage: IndexStage, work: IndexState) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable
 from dowse._index.source.load import load
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.source.walk import walk
 from dowse._model import FileState, LeftOut, Shard, SourceFile

@@ -1,15 +1,12 @@
-"""This process: its cores, its command, and how one begins that works for another."""
+"""This process: its cores, and its command."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import select
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -65,44 +62,6 @@ def name_command(command: str) -> None:
 def command_name() -> str:
     """The command that this process runs."""
     return _command
-
-
-# ── A process that dowse has started to work for it, through two pipes ──────────────
-
-
-def begin() -> tuple[BinaryIO, BinaryIO]:
-    """The pipe with the requests and the one for the answers; the process ends with its parent."""
-    requests, answers = _own_streams()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides; it closes the pipe
-    _end_with_the_parent(requests)
-    return requests, answers
-
-
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes, put where nothing that a library prints can reach them."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
-    return requests, answers
-
-
-def _end_with_the_parent(requests: BinaryIO) -> None:
-    """Ends the process, also in the middle of a file, when nobody can send requests any more.
-
-    The parent may have been killed: its end of the pipe is then closed by the system.
-    """
-    if not hasattr(select, "poll"):
-        return  # Windows: the process ends when it next reads
-
-    def watch() -> None:
-        poll = select.poll()
-        poll.register(requests, 0)  # only what cannot be left out: that the other end is closed
-        poll.poll()
-        os._exit(0)
-
-    threading.Thread(target=watch, name="dowse-parent", daemon=True).start()
 
 
 # ── Jobs on several threads ────────────────────────────────────────────────────

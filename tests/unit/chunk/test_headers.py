@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._model import ChunkedDocument, Document, Fields
 
 SENTENCE = "A sentence of exactly fifty characters, this one. "

@@ -6,7 +6,7 @@ from typing import Annotated, get_origin, get_type_hints
 import pytest
 from msgspec.structs import fields
 
-from dowse._index.chunk.options import ChunkOptions
+from dowse._index.options import ChunkOptions
 from dowse._util.bounds import meaning
 from dowse.errors import BadSettings
 

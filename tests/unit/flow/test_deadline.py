@@ -10,9 +10,8 @@ import pytest
 
 from dowse._config.schema import Settings
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
-from dowse._index.source.options import ReadOptions
+from dowse._index.options import ChunkOptions, ReadOptions
 from dowse._util.cancellation import Deadline, TookTooLong
 from dowse.errors import BadSettings
 from vaults import open_engine

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from dowse._index import pipeline
-from dowse._index.pipeline import INDEX_FLOW, IndexStage
-from dowse._index.prepare import FileBatch, FileStage
+from dowse._index.pipeline import INDEX_FLOW
+from dowse._index.prepare import FileBatch, IndexStage
 from dowse._model import Event
 from vaults import open_engine
 
@@ -27,7 +28,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_reading_to_storing_are_rows_of_their_own() -> None:
-    assert [row.name for row in INDEX_FLOW if row.each_batch] == _EACH_BATCH
+    assert [row.name for row in INDEX_FLOW if row.over in {"files", "batch"}] == _EACH_BATCH
 
 
 def test_each_row_is_announced_timed_and_counted(vault: Path, tmp_path: Path) -> None:
@@ -50,10 +51,11 @@ def test_a_batch_passes_all_rows_before_the_next_begins(
 ) -> None:
     seen: list[tuple[str, int]] = []
 
-    def watched(row: IndexStage | FileStage) -> IndexStage | FileStage:
-        if isinstance(row, FileStage):
-            return FileStage(row.name, lambda batch: noted(row.name, batch) + row.run(batch))
-        return replace(row, run=lambda work: noted(row.name, work.batch) + row.run(work))
+    def watched(row: IndexStage) -> IndexStage:
+        def run(work: Any) -> int:
+            return noted(row.name, work if row.over == "files" else work.batch) + row.run(work)
+
+        return replace(row, run=run)
 
     def noted(name: str, batch: FileBatch) -> int:
         seen.append((name, len(batch.sources)))
@@ -76,7 +78,7 @@ def test_a_row_is_the_only_place_to_change(
         return len(batch.texts)
 
     at = [row.name for row in INDEX_FLOW].index("parse")
-    rows = (*INDEX_FLOW[:at], FileStage("shout", shout), *INDEX_FLOW[at:])
+    rows = (*INDEX_FLOW[:at], IndexStage("shout", shout, over="files"), *INDEX_FLOW[at:])
     monkeypatch.setattr(pipeline, "INDEX_FLOW", rows)
     engine = open_engine(vault, tmp_path / "index")
     assert engine.index().counts["shout"] == 5

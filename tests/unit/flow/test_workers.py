@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 from msgspec.structs import astuple
 
-from dowse._index import pipeline, workers
-from dowse._index.chunk.options import ChunkOptions
-from dowse._index.prepare import FileBatch
-from dowse._index.source.options import ReadOptions
-from dowse._index.workers import Worker
+from dowse._index import pipeline, prepare
+from dowse._index.options import ChunkOptions, ReadOptions
+from dowse._index.prepare import FileBatch, Worker
 from dowse._model import Event, IndexReport, SourceFile
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
@@ -26,8 +24,8 @@ from index_content import content
 from vaults import open_engine, write_vault
 
 _FILES = 50
-_BROKEN = [sys.executable, "-c", "import sys; sys.exit(3)"]
-_CUT_OFF = "import sys; from dowse._index import workers as h; sys.stdout.buffer.write(h._GREETING)"
+_BROKEN = "import sys; sys.exit(3)"
+_CUT_OFF = "import sys; from dowse._index import prepare as h; sys.stdout.buffer.write(h._GREETING)"
 
 
 class Watched(Worker):
@@ -50,10 +48,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Watched]:
         started.append(Watched(*options))
         return started[-1]
 
-    monkeypatch.setattr(workers, "Worker", start)
-    monkeypatch.setattr(workers, "_MANY", 20)
-    monkeypatch.setattr(workers, "_FILES", 3)
-    monkeypatch.setattr(workers, "cores", lambda: 3)
+    monkeypatch.setattr(prepare, "Worker", start)
+    monkeypatch.setattr(prepare, "_MANY", 20)
+    monkeypatch.setattr(prepare, "_FILES", 3)
+    monkeypatch.setattr(prepare, "cores", lambda: 3)
     monkeypatch.setattr(pipeline, "_FILES", 8)
     return started
 
@@ -85,7 +83,7 @@ def without_times(report: IndexReport) -> tuple[Any, ...]:
 
 
 def ended(one: Worker) -> bool:
-    return one._process is not None and one._process.returncode is not None
+    return one.process is not None and one.process.returncode is not None
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -97,12 +95,12 @@ def test_an_index_is_the_same_with_workers_and_without(
     shared: bool,
 ) -> None:
     if not shared:  # then the workers prepare all but the first batch
-        monkeypatch.setattr(workers, "_take_back", lambda _: None)
+        monkeypatch.setattr(prepare, "_take_back", lambda _: None)
     report, helped = indexed(vault, tmp_path / "helped")
     assert len(started) == 2
     assert all(map(ended, started))
     assert shared or sum(one.answers for one in started) == 16  # of up to three files each
-    monkeypatch.setattr(workers, "cores", lambda: 1)
+    monkeypatch.setattr(prepare, "cores", lambda: 1)
     alone, expected = indexed(vault, tmp_path / "alone")
     assert len(started) == 2
     assert helped == expected
@@ -124,15 +122,18 @@ def test_what_has_changed_is_the_same_with_workers(
     assert helped["keyword"] == expected["keyword"]
 
 
-@pytest.mark.parametrize("command", [_BROKEN, [sys.executable, "-c", _CUT_OFF], ["no such file"]])
+@pytest.mark.parametrize("code", [_BROKEN, _CUT_OFF, None])
 def test_what_a_worker_cannot_do_is_done_without_it(
     vault: Path,
     tmp_path: Path,
     started: list[Watched],
     monkeypatch: pytest.MonkeyPatch,
-    command: list[str],
+    code: str | None,
 ) -> None:
-    monkeypatch.setattr(workers, "_command", lambda: command)
+    if code is None:
+        monkeypatch.setattr(sys, "executable", "no such file")
+    else:
+        monkeypatch.setattr(prepare, "_WORKER", ("-c", code))
     report, _ = indexed(vault, tmp_path / "index")
     assert len(started) == 2
     assert report.added == _FILES + 2 + ("table.csv" not in {one.id for one in report.left_out})
@@ -146,7 +147,8 @@ def test_workers_that_are_killed_lose_no_file(
     def kill(event: Event) -> None:
         if event.stage == "parse" and event.done:
             for one in started:
-                one.kill()
+                if one.process:
+                    one.process.kill()
 
     report = engine.index(announce=kill)
     assert report.added >= _FILES + 2
@@ -156,18 +158,24 @@ def test_workers_that_are_killed_lose_no_file(
 def test_workers_that_are_stopped_do_not_stall_the_run(
     vault: Path, tmp_path: Path, started: list[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "_PATIENCE", -59.0)  # one second with the time for a slow file
-    monkeypatch.setattr(workers, "_take_back", lambda _: None)  # the workers get all files
+    monkeypatch.setattr(prepare, "_PATIENCE", -59.0)  # one second with the time for a slow file
+    monkeypatch.setattr(prepare, "_take_back", lambda _: None)  # the workers get all files
     assert ReadOptions().file_seconds == 60
 
     def stop(event: Event) -> None:
         if event.stage == "parse" and event.done:
             for one in started:
-                if one._process is not None and one._process.poll() is None:
-                    one._process.send_signal(signal.SIGSTOP)
+                if one.process is not None and one.process.poll() is None:
+                    one.process.send_signal(signal.SIGSTOP)
 
     engine = open_engine(vault, tmp_path / "index")
-    rescue = threading.Timer(30, lambda: list(map(Worker.kill, started)))
+
+    def end_all() -> None:
+        for one in started:
+            if one.process:
+                one.process.kill()
+
+    rescue = threading.Timer(30, end_all)
     rescue.start()
     begun = time.monotonic()
     report = engine.index(announce=stop)
@@ -193,7 +201,7 @@ def test_an_interrupted_run_ends_its_workers(
 def test_few_files_need_no_worker(
     vault: Path, tmp_path: Path, started: list[Watched], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "_MANY", 200)
+    monkeypatch.setattr(prepare, "_MANY", 200)
     indexed(vault, tmp_path / "index")
     assert started == []
 
@@ -201,10 +209,9 @@ def test_few_files_need_no_worker(
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="it looks at the system's processes")
 def test_a_worker_ends_when_its_parent_is_killed() -> None:
     parent = (
-        "import subprocess, time; from dowse._index import workers;"
-        "pipe = subprocess.PIPE;"
-        "process = subprocess.Popen(workers._command(), stdin=pipe, stdout=pipe);"
-        "process.stdout.readline(); print(process.pid, flush=True); time.sleep(100)"
+        "import time; from dowse._index.child import Child; from dowse._index import prepare;"
+        "process = Child(*prepare._WORKER);"
+        "process.answers.readline(); print(process.pid, flush=True); time.sleep(100)"
     )
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -238,4 +245,5 @@ def test_an_analyzer_that_cannot_be_sent_needs_no_worker(tmp_path: Path) -> None
     files = FileBatch(ReadOptions(), ChunkOptions(), [source])
     assert one.prepare(files) is None
     assert one.prepare(files) is None
-    one.close()
+    assert one.process is not None
+    one.process.end()

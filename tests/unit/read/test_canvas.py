@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable
 from dowse._index.source.load import canvas_text, load
-from dowse._index.source.options import ReadOptions
 from dowse._model import SourceFile
 from dowse._util.cancellation import Deadline, TookTooLong
 

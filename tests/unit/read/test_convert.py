@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from dowse._index.source import convert as convert_module
+from dowse._index.child import Child
+from dowse._index.options import ReadOptions
 from dowse._index.source import converter as worker
-from dowse._index.source.convert import convert, patience
+from dowse._index.source import load as load_module
 from dowse._index.source.converter import answer, refuse
 from dowse._index.source.files import Unreadable
-from dowse._index.source.load import load
-from dowse._index.source.options import ReadOptions
+from dowse._index.source.load import convert, load, patience
 from dowse._index.source.walk import Walk
 from dowse._search.request import SearchRequest
 from dowse._text.file_names import CONVERTED
@@ -323,31 +323,28 @@ def test_a_conversion_that_takes_too_long_is_ended() -> None:
 def test_a_crash_of_the_process_costs_one_file(
     monkeypatch: pytest.MonkeyPatch, number: int, told: str
 ) -> None:
-    real = convert_module._exchange
+    real = load_module._exchange
 
-    def dying(process: subprocess.Popen[bytes], data: bytes, kind: str) -> tuple[bool, str]:
+    def dying(process: Child, data: bytes, kind: str) -> tuple[bool, str]:
         process.send_signal(number)
         return real(process, data, kind)
 
     with monkeypatch.context() as patch:
-        patch.setattr(convert_module, "_exchange", dying)
+        patch.setattr(load_module, "_exchange", dying)
         assert told in reason_for(b"a\n1\n", "csv")
     assert convert(b"a\n1\n", "csv", SECONDS)
 
 
 @pytest.mark.parametrize("kilobytes", [60_000, 250_000])
 def test_a_good_file_is_not_called_damaged_where_memory_is_scarce(
-    monkeypatch: pytest.MonkeyPatch, kilobytes: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kilobytes: int
 ) -> None:
-    command = f"ulimit -S -v {kilobytes}; exec {sys.executable} -P -m dowse._index.source.converter"
-
-    def start() -> subprocess.Popen[bytes]:
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        return subprocess.Popen(["sh", "-c", command], stdin=pipe, stdout=pipe, stderr=nowhere)
-
-    convert_module._converter.stop()
+    scarce = tmp_path / "python"
+    scarce.write_text(f'#!/bin/sh\nulimit -S -v {kilobytes}; exec {sys.executable} "$@"\n')
+    scarce.chmod(0o700)
+    load_module._converter.stop()
     with monkeypatch.context() as patch:
-        patch.setattr(convert_module, "_start", start)
+        patch.setattr(sys, "executable", str(scarce))
         assert "want of memory" in reason_for(docx(("Heading1", "fine")), "docx")
     assert "fine" in convert(docx(("Heading1", "fine")), "docx", SECONDS)
 
@@ -423,7 +420,7 @@ def test_a_small_file_gets_less_time_than_a_large_one() -> None:
 
 def test_a_process_that_ended_for_want_of_work_is_started_again() -> None:
     convert(b"a\n1\n", "csv", SECONDS)
-    process = convert_module._converter._process
+    process = load_module._converter._process
     assert process is not None
     assert process.stdin is not None
     process.stdin.close()  # to the process this is the end of the work
@@ -432,12 +429,12 @@ def test_a_process_that_ended_for_want_of_work_is_started_again() -> None:
 
 
 def test_without_the_libraries_the_reason_is_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert_module, "is_installed", lambda: False)
+    monkeypatch.setattr(load_module, "is_installed", lambda: False)
     assert "pip install 'dowse-search[formats]'" in reason_for(b"a\n1\n", "csv")
 
 
 def test_without_python_the_reason_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    convert_module._converter.stop()
+    load_module._converter.stop()
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     assert "cannot be started" in reason_for(b"a\n1\n", "csv")
 
@@ -470,7 +467,7 @@ def test_nothing_is_imported_from_the_current_folder(
 ) -> None:
     (tmp_path / "markitdown.py").write_text("raise SystemExit('imported')")
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
-    convert_module._converter.stop()
+    load_module._converter.stop()
     monkeypatch.chdir(tmp_path)
     assert convert(b"a\n1\n", "csv", SECONDS) == "| a |\n| --- |\n| 1 |"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable
 from dowse._index.source.load import load
-from dowse._index.source.options import ReadOptions
 from dowse._model import SourceFile, SourceText
 
 Write = Callable[..., SourceFile]

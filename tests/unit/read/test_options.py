@@ -1,6 +1,6 @@
 import pytest
 
-from dowse._index.source.options import ReadOptions
+from dowse._index.options import ReadOptions
 from dowse._text.file_names import CONVERTED, ENDINGS, TEXT, kind_of
 from dowse.errors import BadSettings
 

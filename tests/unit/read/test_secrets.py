@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.secrets import NAMES, PLACEHOLDER, redact
 from dowse.errors import BadSettings
 

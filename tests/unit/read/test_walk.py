@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.source.options import ReadOptions
+from dowse._index.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.source.walk import Walk, walk
 from dowse._model import SourceFile

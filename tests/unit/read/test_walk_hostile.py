@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.load import load
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.walk import Walk
 
 Plant = Callable[..., Path]

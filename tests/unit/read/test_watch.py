@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.source.options import ReadOptions
+from dowse._index.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.source.watch import FLOOD, MASS, EventFilter, watch
 from dowse._model import Event

@@ -3,8 +3,8 @@ from __future__ import annotations
 import unicodedata
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._model import Batch, FileState, IndexedDocument
 from dowse._search.references import find_passage
 from dowse._text.analyzer import TextAnalyzer

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dowse._index.chunk.chunker import chunk
-from dowse._index.chunk.options import ChunkOptions
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._search.hits import excerpt
 from dowse._text.matching import Wanted
 from dowse._text.sentences import is_finished, sentence_ends, shorten, split_sentences

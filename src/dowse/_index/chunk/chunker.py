@@ -22,7 +22,7 @@ from dowse._index.chunk.cut_points import (
     price_between,
     thinned,
 )
-from dowse._index.chunk.options import ChunkOptions
+from dowse._index.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
 from dowse._text.markdown import LineNumbers
 from dowse._util.cancellation import Deadline

@@ -25,9 +25,9 @@ from typing import Any, BinaryIO
 if sys.platform != "win32":
     import resource
 
+from dowse._index.child import begin
 from dowse._index.source.files import Unreadable, decode, refuse_binary, unix_lines
 from dowse._text.file_names import INSTALL, READY
-from dowse._util.process import begin
 
 IDLE_SECONDS = 60
 """How long the process waits for the next file before it ends and frees its memory."""

@@ -1,20 +1,25 @@
-"""Read a source file: from its bytes to what it says."""
+"""Read a source file: from its bytes to what it says, as text, as a canvas or converted."""
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import importlib.util
 import json
+import subprocess
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
 
-from dowse._index.source.convert import convert
-from dowse._index.source.files import Unreadable, decode, decode_any, read_regular
-from dowse._index.source.options import ReadOptions
+from dowse._index.child import Child
+from dowse._index.options import ReadOptions
+from dowse._index.source.files import Unreadable, decode, decode_any, read_regular, wording
 from dowse._index.source.secrets import redact
 from dowse._model import SourceFile, SourceText
-from dowse._text.file_names import CANVAS, TEXT, kind_of
+from dowse._text.file_names import CANVAS, INSTALL, READY, TEXT, kind_of
 from dowse._util.arrays import np
 from dowse._util.cancellation import Deadline
 
@@ -142,3 +147,106 @@ def _arrows(edges: list[Mapping[str, Any]], cards: Mapping[str, _Card]) -> Itera
 def _name(card: _Card) -> str:
     first = card.text.strip().partition("\n")[0].lstrip("#!> ").strip()
     return first if len(first) <= _LONGEST_NAME else f"{first[:_LONGEST_NAME].rstrip()}…"
+
+
+# ── Converted: office files, PDFs and web pages ──────────────────────────────
+# A broken file can make a library print, hang, eat memory or crash; all of that ends in a process
+# of its own, and the file is reported as `Unreadable`. The process starts with the first file.
+
+_SECONDS = 60.0  # for any file, however small
+_SECONDS_PER_MEGABYTE = 20.0
+_ADVICE = "Index with more memory, or leave such files out."
+_NOT_STARTED = f"The converter cannot start, probably for want of memory. {_ADVICE}"
+_CRASHED = "Its conversion crashed: it is damaged, or needs more memory."
+_CAUSES = {  # by exit code; dowse itself says when it kills
+    -9: f"The system ended its conversion for want of memory. {_ADVICE}",
+}
+
+
+def is_installed() -> bool:
+    """Return whether the libraries that convert are there; nothing is imported."""
+    return importlib.util.find_spec("markitdown") is not None
+
+
+def convert(data: bytes, kind: str, seconds: float) -> str:
+    """Return the Markdown for a file of this kind; `Unreadable` says why there is none."""
+    if not is_installed():
+        raise Unreadable(INSTALL, lost=False)
+    return _converter.convert(data, kind, patience(len(data), seconds))
+
+
+def patience(size: int, most: float) -> float:
+    """Return the seconds for a file of this size: a small one that takes minutes is a bomb."""
+    return min(most, _SECONDS + _SECONDS_PER_MEGABYTE * size / 1e6)
+
+
+class _Converter:
+    """The converting process, started when it is needed and again after it ended."""
+
+    def __init__(self) -> None:
+        self._process: Child | None = None
+        self._ready = False  # whether the libraries are loaded
+        self._lock = threading.Lock()
+
+    def convert(self, data: bytes, kind: str, seconds: float) -> str:
+        with self._lock:
+            # Without an answer, the process had just ended for want of work.
+            answer = self._request(data, kind, seconds) or self._request(data, kind, seconds)
+        fine, text = answer or (False, _CRASHED)
+        if not fine:
+            raise Unreadable(text, lost=text != INSTALL)
+        return text
+
+    def stop(self) -> int:
+        """End the process; return its exit code, 0 when it had ended by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        return process.end()
+
+    def _request(self, data: bytes, kind: str, seconds: float) -> tuple[bool, str] | None:
+        """Return what the process answers; None when it ended unasked, and without a fault."""
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            try:
+                self._process, self._ready = Child("-m", "dowse._index.source.converter"), False
+            except OSError as error:
+                raise Unreadable(f"The converter cannot be started: {wording(error)}.") from error
+        process = self._process
+        try:
+            with process.killed_after(seconds):
+                # A new process loads the libraries first: that it cannot is no file's fault.
+                self._ready = self._ready or process.answers.readline() == READY
+                if not self._ready:
+                    raise EOFError("the process could not begin")
+                return _exchange(process, data, kind)
+        except (OSError, EOFError, ValueError) as error:
+            if process.is_overdue:
+                reason = f"Its conversion took longer than {seconds:g} seconds."
+                raise Unreadable(reason) from error
+            code = self.stop()
+            if self._ready and code == 0:
+                return None
+            return False, _CAUSES.get(code, _CRASHED) if self._ready else _NOT_STARTED
+        except BaseException:
+            self.stop()  # half an answer may be on its way
+            raise
+        finally:
+            if process.is_overdue:
+                self.stop()
+
+
+def _exchange(process: Child, data: bytes, kind: str) -> tuple[bool, str]:
+    process.requests.write(json.dumps({"kind": kind, "size": len(data)}).encode() + b"\n" + data)
+    process.requests.flush()
+    header = json.loads(process.answers.readline())
+    payload = process.answers.read(header["size"])
+    if len(payload) < header["size"]:
+        raise EOFError("the answer was cut off")
+    return header["fine"], payload.decode()
+
+
+_converter = _Converter()
+atexit.register(_converter.stop)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable, read_regular, wording
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root, path_of
 from dowse._index.source.rules import Gate
 from dowse._util.cancellation import raise_if_cancelled

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable
 from dowse._index.source.ignore import Ignores, Rules, parse, rules_in
-from dowse._index.source.options import ReadOptions
 from dowse._text.file_names import ALWAYS, kind_of
 
 JUNK = frozenset(

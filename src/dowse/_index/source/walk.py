@@ -16,10 +16,10 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._index.source.convert import is_installed
+from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable, too_large, wording
 from dowse._index.source.ignore import MARKS, Ignores
-from dowse._index.source.options import ReadOptions
+from dowse._index.source.load import is_installed
 from dowse._index.source.roots import Root, document_id, readable
 from dowse._index.source.rules import VENV_MARK, Gate, is_inside
 from dowse._model import LeftOut, SourceFile

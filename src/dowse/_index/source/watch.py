@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+from dowse._index.options import ReadOptions
 from dowse._index.source.ignore import RULE_FILES
-from dowse._index.source.options import ReadOptions
 from dowse._index.source.roots import Root
 from dowse._index.source.rules import Gate, is_inside
 from dowse._index.source.walk import walk
