@@ -14,7 +14,7 @@ from typing import Any, Literal
 from dowse._config.parameters import Parameter, check_arguments
 from dowse._config.presets import PRESETS
 from dowse._search.request import Filters, SearchRequest
-from dowse._search.strategies import MODES, modes_explained
+from dowse._search.strategies import MODES, MODES_EXPLAINED
 from dowse.errors import Refused, UsageError
 
 Call = Literal["search", "answer", "explain"]
@@ -57,7 +57,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "mode",
-        f"Which strategies rank. {modes_explained()}",
+        f"Which strategies rank. {MODES_EXPLAINED}",
         "choice",
         choices=tuple(mode.name for mode in MODES),
         setting="search.mode",

@@ -120,19 +120,24 @@ def sigmoid(score: float, midpoint: float, steepness: float) -> float:
 
 def give_confidence(search: SearchState) -> None:
     """Turn fused scores into confidences, or only keep them between 0 and 1."""
-    options, model = search.settings.calibrate, None
+    options = search.settings.calibrate
+    fit, model = None, None
     if options.enabled and options.method == "fitted":
         # Words decide where they rank alone, or nearly so: where there are hardly vectors to use.
         no_vectors = search.vector is None or latin_share(search.query.text) < 1
         words_decide = no_vectors and "keyword" in search.strategies
-        model = _model_fit(search)
-        fit = _choose_fit(search, model, words_decide=words_decide)
+        fit, model = _choose_fit(search, words_decide=words_decide)
         search.domain = _domain(search, None if words_decide else model)
     else:
-        fit = None
         search.calibration = _SIGMOID if options.enabled else "fused scores as they are"
     search.fitted = fit is not None
-    shift = _shift(search, model)
+    shift, cosine = 0.0, _best_score(search, "semantic")
+    if model is not None and cosine is not None:
+        # What the cosines of another model than the default one change in all fused scores. The
+        # best cosine decides for all, so that the order stays.
+        weights = [search.weights.get(one.strategy, 1.0) for one in search.rankings]
+        share = search.weights.get("semantic", 1.0) / (math.fsum(weights) or 1.0)
+        shift = share * (model.mapped(cosine) - cosine)
     midpoint, steepness = search.settings.fuse.sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
         if not options.enabled:
@@ -146,51 +151,31 @@ def give_confidence(search: SearchState) -> None:
         candidate.rescore("calibrate", score)
 
 
-def _model_fit(search: SearchState) -> ModelFit | None:
-    """Return the fit of the embedding model; None where words rank alone, or there is none."""
-    embedder = search.parts.embedder
-    if search.vector is None or embedder is None:
-        return None
-    # The model is asked late: where its weights are missing, it may not even know its name.
-    name = model_name(embedder.model.key)
-    known = (DEFAULT, search.parts.fit)
-    return next((one for one in known if one is not None and one.model == name), None)
-
-
-def _choose_fit(search: SearchState, model: ModelFit | None, *, words_decide: bool) -> Fit | None:
-    """Choose the fit for this way of ranking; note what the scores are."""
-    fusion, embedder = search.settings.fuse, search.parts.embedder
-    search.calibration = _SIGMOID
+def _choose_fit(search: SearchState, *, words_decide: bool) -> tuple[Fit | None, ModelFit | None]:
+    """Choose the fit for this way of ranking, and that of the model; note what the scores are."""
+    embedder, model, name = search.parts.embedder, None, ""
+    if search.vector is not None and embedder is not None:
+        # The model is asked late: where its weights are missing, it may not even know its name.
+        name = model_name(embedder.model.key)
+        known = (DEFAULT, search.parts.fit)
+        model = next((one for one in known if one is not None and one.model == name), None)
+    fusion, search.calibration = search.settings.fuse, _SIGMOID
     fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
     if not fused or search.strategies not in FITS:
-        return None
+        return None, model
     if words_decide:
         search.calibration = _JUDGED
-        return _WORDS
+        return _WORDS, model
     if model is None:
-        name = model_name(embedder.model.key) if embedder is not None else ""
         search.calibration += f"; none was fitted for the model {name}"
-        return None
+        return None, model
     search.calibration = _JUDGED if model is DEFAULT else _OWN
-    return FITS[search.strategies]
+    return FITS[search.strategies], model
 
 
 def model_name(key: str) -> str:
     """Return the part of a model's key that names it, without revision and dimensions."""
     return key.rsplit("/", 2)[0] if key.count("/") > 1 else key
-
-
-def _shift(search: SearchState, model: ModelFit | None) -> float:
-    """Compute what the cosines of another model than the default one change in all fused scores.
-
-    The best cosine decides for all, so that the order stays.
-    """
-    cosine = _best_score(search, "semantic")
-    if model is None or cosine is None:
-        return 0.0
-    weights = [search.weights.get(one.strategy, 1.0) for one in search.rankings]
-    share = search.weights.get("semantic", 1.0) / (math.fsum(weights) or 1.0)
-    return share * (model.mapped(cosine) - cosine)
 
 
 def _evidence(search: SearchState) -> list[Evidence]:
@@ -397,10 +382,8 @@ def has_no_good_match(search: SearchState) -> bool:
     out_of_domain = search.domain is not None and search.domain.odds < 0
     if not out_of_domain or search.settings.threshold.min_confidence >= 0:
         return False
-    words, first = (
-        QueryWords(search.query, search.parts.analyzer.query_terms),
-        search.candidates[:_FIRST],
-    )
+    words = QueryWords(search.query, search.parts.analyzer.query_terms)
+    first = search.candidates[:_FIRST]
     return bool(first) and not any(
         one.stored.key in search.named or _words_in(one, words).complete for one in first
     )
@@ -482,8 +465,31 @@ class QueryWords:
 
     def __init__(self, query: Query, terms_of: TermsOf) -> None:
         self.wanted = Wanted(query.terms)  # what is looked for; it remembers the words it has seen
-        self._words = _words_of(query, terms_of)
         self._terms_of = terms_of
+        # Of each word the terms of which one is enough to find it.
+        searched = frozenset(query.terms)
+        distinct = dict.fromkeys(map(frozenset, query.alternatives))
+        grouped = frozenset[str]().union(*distinct)
+        for word in query.text.split():
+            terms = searched.intersection(terms_of(word)) - grouped
+            if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
+                distinct |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
+            elif terms:
+                # Of `auth-server` the whole counts: "server" alone is something else. `get_user` is
+                # the same whole as `getUser`.
+                whole = max(terms, key=lambda term: (len(term), term)).replace("_", "")
+                distinct[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
+        words = list(distinct)
+        # Those that OR joins are one: any of them is what was asked for.
+        for condition in query.conditions:
+            if condition.kind == "any" and not condition.negated:
+                phrases = [one.values for one in condition.parts if one.kind == "phrase"]
+                wanted = frozenset(term for values in phrases for term in values)
+                joined = [word for word in words if not word.isdisjoint(wanted)]
+                if len(joined) > 1:
+                    words = [word for word in words if word not in joined]
+                    words.append(frozenset[str]().union(*joined))
+        self._words = words
 
     def found_in(self, texts: Iterable[str]) -> WordsFound:
         """Count the words that some texts have between them."""
@@ -495,29 +501,3 @@ class QueryWords:
             left = [word for word in left if word.isdisjoint(found)]
             parts = parts or bool(found)
         return WordsFound(len(self._words) - len(left), len(self._words), parts)
-
-
-def _words_of(query: Query, terms_of: TermsOf) -> list[frozenset[str]]:
-    """Read the words of a query, each as the terms of which one is enough to find it."""
-    searched, distinct = frozenset(query.terms), dict.fromkeys(map(frozenset, query.alternatives))
-    grouped = frozenset[str]().union(*distinct)
-    for word in query.text.split():
-        terms = searched.intersection(terms_of(word)) - grouped
-        if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
-            distinct |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
-        elif terms:
-            # Of `auth-server` the whole counts: "server" alone is something else. `get_user` is
-            # the same whole as `getUser`.
-            whole = max(terms, key=lambda term: (len(term), term)).replace("_", "")
-            distinct[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
-    words = list(distinct)
-    # Those that OR joins are one: any of them is what was asked for.
-    for condition in query.conditions:
-        if condition.kind == "any" and not condition.negated:
-            phrases = [one.values for one in condition.parts if one.kind == "phrase"]
-            wanted = frozenset(term for values in phrases for term in values)
-            joined = [word for word in words if not word.isdisjoint(wanted)]
-            if len(joined) > 1:
-                words = [word for word in words if word not in joined]
-                words.append(frozenset[str]().union(*joined))
-    return words

@@ -75,14 +75,10 @@ class NearDedupOptions(Options, frozen=True):
 def drop_near(search: SearchState) -> None:
     """Leave out texts that a better result nearly has."""
     texts = [candidate.stored.text for candidate in search.candidates]
-    found = near_duplicates(texts, search.settings.near_dedup.similarity, _named(search))
+    # What is called like the query stays, whatever it resembles.
+    kept = {n for n, one in enumerate(search.candidates) if one.stored.key in search.named}
+    found = near_duplicates(texts, search.settings.near_dedup.similarity, kept)
     drop_repeats(search, "near_dedup", "nearly the same text as", found)
-
-
-def _named(search: SearchState) -> set[int]:
-    """Find the passages that are called like the query; they stay, whatever they resemble."""
-    candidates = enumerate(search.candidates)
-    return {place for place, one in candidates if one.stored.key in search.named}
 
 
 Grams: TypeAlias = "NDArray[np.uint64]"
@@ -132,7 +128,11 @@ def _by_arrays(texts: Sequence[str], threshold: float, kept: Collection[int]) ->
     """
     grams = _trigrams(texts)
     sizes = np.array([len(each) for each in grams])
-    sketches = _sketches(grams, sizes)
+    bits = np.zeros((len(grams), _SKETCH_BITS), np.bool_)
+    hashed = (np.concatenate(grams) * np.uint64(_HASH_FACTOR)) >> np.uint64(_HASH_SHIFT)
+    rows = np.repeat(np.arange(len(grams)) * _SKETCH_BITS, sizes)
+    bits.ravel()[rows + hashed.astype(np.int64)] = True
+    sketches = np.packbits(bits, axis=1).view(np.uint64)
     found: dict[int, int] = {}
     for place in (place for place in range(1, len(texts)) if place not in kept):
         unions = np.bitwise_count(sketches[:place] | sketches[place]).sum(axis=1, dtype=np.int32)
@@ -170,15 +170,6 @@ def _trigrams(texts: Sequence[str]) -> list[Grams]:
     return found
 
 
-def _sketches(grams: Sequence[Grams], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Make one row of bits per text."""
-    bits = np.zeros((len(grams), _SKETCH_BITS), np.bool_)
-    hashed = (np.concatenate(grams) * np.uint64(_HASH_FACTOR)) >> np.uint64(_HASH_SHIFT)
-    rows = np.repeat(np.arange(len(grams)) * _SKETCH_BITS, sizes)
-    bits.ravel()[rows + hashed.astype(np.int64)] = True
-    return np.packbits(bits, axis=1).view(np.uint64)
-
-
 # ── The same meaning ───────────────────────────────────────────────────────────
 
 
@@ -194,7 +185,8 @@ class SemanticDedupOptions(Options, frozen=True):
 def drop_same_meaning(search: SearchState) -> None:
     """Leave out what means the same as a better result."""
     similarity = search.settings.semantic_dedup.similarity
-    found = semantic_duplicates(search.vectors(), similarity, _named(search))
+    kept = {n for n, one in enumerate(search.candidates) if one.stored.key in search.named}
+    found = semantic_duplicates(search.vectors(), similarity, kept)
     search.merged = len(set(found.values()))
     drop_repeats(search, "semantic_dedup", "means the same as", found)
 

@@ -202,10 +202,8 @@ def _is_missing(path: Path) -> bool:
     """Tell whether there is nothing; a folder that may not be looked into could hold it still."""
     try:
         path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from dowse._model import ChunkKey, Name, NameKind, Place, Ranking, Scores
+from dowse._model import ChunkKey, NameKind, Place, Ranking, Scores
 from dowse._model.ports import within
 from dowse._search.state import Candidate, SearchState
 from dowse._search.strategies import STRATEGIES, StrategyWeights
@@ -45,7 +45,10 @@ def trust_the_readable(search: SearchState) -> None:
             search.weights[strategy.name] *= latin_share(search.query.text) * typical**_DISTRUST
     if min(trust.values(), default=1.0) < 1.0:
         search.rankings = [
-            trusted(one, trust) if one.strategy in _USE_VECTORS else one for one in search.rankings
+            replace(one, scores=trusted(one.scores, trust), others=trusted(one.others, trust))
+            if one.strategy in _USE_VECTORS
+            else one
+            for one in search.rankings
         ]
 
 
@@ -55,14 +58,9 @@ def reads_latin(search: SearchState) -> bool:
     return search.vector is not None and embedder is not None and embedder.model.latin_only
 
 
-def trusted(ranking: Ranking, trust: Mapping[ChunkKey, float]) -> Ranking:
-    """Multiply each score of a ranking by the trust in its text, from 0 to 1."""
-
-    def lowered(scores: Scores) -> Scores:
-        lower = [(key, score * trust[key]) for key, score in scores]
-        return sorted(lower, key=lambda pair: -pair[1])  # ties stay in their order
-
-    return replace(ranking, scores=lowered(ranking.scores), others=lowered(ranking.others))
+def trusted(scores: Scores, trust: Mapping[ChunkKey, float]) -> Scores:
+    """Multiply each score by the trust in its text, from 0 to 1; ties stay in their order."""
+    return sorted(((key, score * trust[key]) for key, score in scores), key=lambda pair: -pair[1])
 
 
 # ── Rankings whose scores hardly differ ────────────────────────────────────────
@@ -402,7 +400,14 @@ class ExactOptions(Options, frozen=True):
 
 def find_named(search: SearchState) -> None:
     """Note which passages are called like the query, and add those that nothing has found."""
-    search.named = _names(search)
+    # A title counts before a heading.
+    named = search.reader.catalogue.named(search.query.text, _MOST + 1)
+    if len(named) > _MOST:
+        named = [(key, name) for key, name in named if name.kind != "heading"]
+    allowed = {key for key, _ in named}
+    if allowed and search.among is not None:
+        allowed = set(within(np.array(sorted(allowed), np.int64), search.among).tolist())
+    search.named = {key: name for key, name in reversed(named) if key in allowed}
     found = {one.stored.key for one in search.candidates}
     missing = [key for key in search.named if key not in found]
     last = min((one.score for one in search.candidates), default=0.0)
@@ -410,17 +415,6 @@ def find_named(search: SearchState) -> None:
     for one in search.candidates:
         name = search.named.get(one.stored.key)
         one.heading = name if name and name.kind == "heading" else None
-
-
-def _names(search: SearchState) -> dict[ChunkKey, Name]:
-    """Find the passages that are called like the query; a title counts before a heading."""
-    named = search.reader.catalogue.named(search.query.text, _MOST + 1)
-    if len(named) > _MOST:
-        named = [(key, name) for key, name in named if name.kind != "heading"]
-    allowed = {key for key, _ in named}
-    if allowed and search.among is not None:
-        allowed = set(within(np.array(sorted(allowed), np.int64), search.among).tolist())
-    return {key: name for key, name in reversed(named) if key in allowed}
 
 
 def put_named_first(search: SearchState) -> None:

@@ -111,7 +111,16 @@ def lex(query: str) -> list[QueryPiece]:
 
     Characters that no tokenizer or store can take are replaced.
     """
-    return list(_Lexer(_LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))).pieces())
+    text = _LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))
+    lexer, at = _Lexer(text), 0
+    pieces: list[QueryPiece] = []
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+        else:
+            pieces.append(lexer.piece(at))
+            at += len(pieces[-1].written)
+    return pieces
 
 
 class _Lexer:
@@ -122,17 +131,7 @@ class _Lexer:
         self._structured = _STRUCTURED.search(text) is not None
         self._depth = 0  # parentheses that are open
 
-    def pieces(self) -> Iterator[QueryPiece]:
-        at = 0
-        while at < len(self._text):
-            if self._text[at].isspace():
-                at += 1
-                continue
-            piece = self._piece(at)
-            at += len(piece.written)
-            yield piece
-
-    def _piece(self, at: int) -> QueryPiece:
+    def piece(self, at: int) -> QueryPiece:
         """Read the piece that begins here."""
         text, before = self._text, self._text[at - 1 : at]
         if self._depth and text[at] == ")":

@@ -250,9 +250,8 @@ else:
     """The name of a mode: a test checks that type checkers and programs see the same names."""
 
 
-def modes_explained() -> str:
-    """Explain all modes in one sentence, for people."""
-    return "; ".join(f"{mode.name}: {mode.meaning}" for mode in MODES) + "."
+MODES_EXPLAINED = "; ".join(f"{mode.name}: {mode.meaning}" for mode in MODES) + "."
+"""All modes in one sentence, for people."""
 
 
 _WEIGHT = Meta(ge=0, le=100)
@@ -276,7 +275,7 @@ class StrategyWeights(Options, frozen=True, kw_only=True):
 class SearchOptions(Options, frozen=True):
     """What a search returns, and where it looks."""
 
-    mode: Annotated[Mode, f"Which strategies rank. {modes_explained()}"] = "hybrid"
+    mode: Annotated[Mode, f"Which strategies rank. {MODES_EXPLAINED}"] = "hybrid"
     # Which presets there are, `settings` adds from their table.
     preset: Annotated[str, "A named set of settings; empty: none."] = ""
     top_n: Annotated[int, Meta(ge=1, le=MOST_RESULTS), "How many results at most, from 1."] = 5

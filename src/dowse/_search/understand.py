@@ -93,7 +93,12 @@ def correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     if query.prefixes:
         query = _complete(query, reading, analyzer)
     if query.terms:
-        query = _correct(query, reading, analyzer)
+        frequencies = reading.keyword.frequencies("body", query.terms)
+        missing = {term for term in query.terms if not frequencies.get(term)}
+        if missing:
+            query = _replace_missing(query, missing, reading, analyzer)
+        elif len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
+            query = _widen(query, reading, analyzer)
     return _without_lost_phrases(query, reading, analyzer) if query.conditions else query
 
 
@@ -127,16 +132,6 @@ def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
 class _Word(NamedTuple):
     written: str
     term: str
-
-
-def _correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    frequencies = reading.keyword.frequencies("body", query.terms)
-    missing = {term for term in query.terms if not frequencies.get(term)}
-    if missing:
-        return _replace_missing(query, missing, reading, analyzer)
-    if len(query.terms) == 1 and frequencies[query.terms[0]] < _FEW:
-        return _widen(query, reading, analyzer)
-    return query
 
 
 def _replace_missing(

@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from dowse._model import Ranking
 from dowse._search.fusion import trusted
 from dowse._search.strategies import most_bm25
 from dowse._text.matching import rarity
@@ -30,11 +29,9 @@ def test_the_share_of_latin_letters(text: str, share: float) -> None:
 
 
 def test_scores_are_lowered_and_ordered_again() -> None:
-    ranking = Ranking("semantic", [(1, 0.8), (2, 0.6)], 1.0, [(3, 0.5)])
-    lower = trusted(ranking, {1: 0.5, 2: 1.0, 3: 0.0})
-    assert lower.scores == [(2, 0.6), (1, 0.4)]
-    assert lower.others == [(3, 0.0)]
-    assert lower.ceiling == 1.0
+    trust = {1: 0.5, 2: 1.0, 3: 0.0}
+    assert trusted([(1, 0.8), (2, 0.6)], trust) == [(2, 0.6), (1, 0.4)]
+    assert trusted([(3, 0.5)], trust) == [(3, 0.0)]
 
 
 def test_the_most_that_bm25_could_give() -> None:
