@@ -13,14 +13,8 @@ from itertools import takewhile
 import httpx2
 import pytest
 
-from dowse._util.endpoints import (
-    Endpoint,
-    EndpointClient,
-    ExchangeLimits,
-    Undecodable,
-    Web,
-    requested_pause,
-)
+from dowse._util.endpoints import Endpoint, EndpointClient
+from dowse._util.http import Web, requested_pause
 from dowse.errors import EndpointFailed
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -129,8 +123,8 @@ def test_deep_json_is_no_bug() -> None:
         connection.sendall(_HEAD + b"Content-Length: %d\r\n\r\n" % len(content) + content)
 
     with _server(deep) as url:
-        reply = Web().post(url, {}, {}, ExchangeLimits(30.0, 1 << 20))
-    with pytest.raises(Undecodable):
+        reply = Web().post(url, {}, {}, seconds=30.0, most=1 << 20)
+    with pytest.raises(ValueError, match="nested too deeply"):
         reply.json()
 
 
@@ -146,7 +140,7 @@ def test_connections_are_kept_between_exchanges() -> None:
     with _server(twice) as url:
         web = Web()
         for _ in range(2):
-            assert web.post(url, {}, {}, ExchangeLimits(30.0, 1 << 20)).json() == {}
+            assert web.post(url, {}, {}, seconds=30.0, most=1 << 20).json() == {}
     assert len(seen) == 1
 
 
@@ -155,7 +149,7 @@ def test_an_exchange_can_be_made_where_a_loop_is_running() -> None:
 
     async def ask() -> int:
         with _server(_politely_packed) as url:
-            return Web().post(url, {}, {}, ExchangeLimits(30.0, 1 << 20)).status
+            return Web().post(url, {}, {}, seconds=30.0, most=1 << 20).status
 
     assert asyncio.run(ask()) == 200
 
@@ -164,7 +158,7 @@ def test_nobody_listening_is_an_error_of_the_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(httpx2.ConnectError):
-        Web().post(f"http://127.0.0.1:{port}", {}, {}, ExchangeLimits(30.0, 1 << 20))
+        Web().post(f"http://127.0.0.1:{port}", {}, {}, seconds=30.0, most=1 << 20)
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,18 @@ import operator
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from dowse._embed.options import EmbedOptions
 from dowse._model import EmbeddedBatch, Matrix, Model, Vector
 from dowse._util.arrays import np
-from dowse._util.endpoints import Endpoint, EndpointClient, Wait
+from dowse._util.endpoints import Endpoint, EndpointClient, HttpReply, Wait
 from dowse._util.files import UNREADABLE, read_small, update_file
 from dowse._util.messages import encodable, hide_secrets
 from dowse._util.process import run_parallel
-from dowse.errors import EndpointFailed, Locked
-
-if TYPE_CHECKING:
-    from dowse._util.endpoints import HttpReply
+from dowse.errors import Locked
 
 _PER_TEXT = 1_600_000  # bytes: the longest vectors that the settings allow, as JSON
 _BESIDE = 1 << 20  # bytes around the vectors
@@ -31,7 +28,7 @@ _QUESTION = "How long are your vectors?"  # any text would do
 
 
 class EndpointEmbedder:
-    """Embeds through an OpenAI-compatible endpoint.
+    """Embeds through an OpenAI-compatible endpoint; safe from several threads.
 
     How long its vectors are is asked once and remembered in `notes`, so that opening an index
     costs no request.
@@ -48,12 +45,23 @@ class EndpointEmbedder:
         self._options = options
         self._offline = offline
         self._notes = notes
-        self._client = EmbeddingClient(options, wait)
         self._dimensions = options.endpoint_dimensions
+        endpoint = Endpoint(
+            url=options.endpoint_url,
+            path="/embeddings",
+            model=options.endpoint_model,
+            settings="embed",
+            api_key_env=options.api_key_env,
+            timeout=options.endpoint_timeout,
+            timeout_setting="endpoint_timeout",
+            retries=options.endpoint_retries,
+            otherwise="Or make vectors on this machine: dowse config set embed.provider local",
+        )
+        self._client = EndpointClient(endpoint, wait)
 
     @property
     def model(self) -> Model:
-        """The model behind the vectors; the first time ever, this may ask the endpoint.
+        """Return the model behind the vectors; the first time ever, this may ask the endpoint.
 
         Offline it asks nobody, and raises `EndpointFailed` when nobody has asked before.
         """
@@ -66,7 +74,7 @@ class EndpointEmbedder:
         return Model(key, self._dimensions, self._options.endpoint_max_tokens)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
-        """Embeds texts to be found, yielding batches as they are done."""
+        """Embed texts to be found, yielding batches as they are done."""
         size = self._options.endpoint_batch_size
         jobs = (range(start, min(start + size, len(texts))) for start in range(0, len(texts), size))
         prefix = self._options.endpoint_passage_prefix
@@ -78,25 +86,32 @@ class EndpointEmbedder:
         yield from run_parallel(embed, jobs, self._options.endpoint_parallel)
 
     def query(self, text: str) -> Vector:
-        """Embeds a text to search with."""
+        """Embed a text to search with."""
         asked = self._options.endpoint_query_prefix + text
         vector: Vector = self._vectors([asked], waiting=True)[0]
         return vector
 
     def _vectors(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
-        vectors = self._client.embed(texts, waiting=waiting)
+        """Ask for vectors of texts, one row each; a person may be waiting."""
+        body: dict[str, Any] = {
+            "model": self._options.endpoint_model,
+            # Endpoints refuse empty texts, which are as good as a blank.
+            "input": [encodable(text) if text.strip() else " " for text in texts],
+            "encoding_format": "float",
+        }
+        if self._options.endpoint_shorten:
+            body["dimensions"] = self._options.endpoint_dimensions
+        most = min(_BESIDE + _PER_TEXT * len(texts), _MOST)
+        reply = self._client.reply(body, most=most, waiting=waiting)
+        self._client.check(reply)
+        vectors = self._read(reply, len(texts))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
             raise self._client.failed(
                 "gave vectors without a length",
                 "Check that embed.endpoint_model names an embedding model.",
             )
-        self._check_dimensions(vectors.shape[1])
-        unit: Matrix = vectors / lengths
-        return unit
-
-    def _check_dimensions(self, found: int) -> None:
-        expected = self._known_dimensions()
+        found, expected = vectors.shape[1], self._known_dimensions()
         if not expected:
             self._learn(found)
         elif found != expected:
@@ -105,16 +120,30 @@ class EndpointEmbedder:
                 "Check embed.endpoint_model; if its model has changed, set "
                 "embed.endpoint_dimensions and rebuild the index.",
             )
+        unit: Matrix = vectors / lengths
+        return unit
+
+    def _read(self, reply: HttpReply, count: int) -> Matrix:
+        try:
+            rows = sorted(reply.json()["data"], key=_place)
+            places = [_place(row) for row in rows]
+            vectors = [np.asarray(row["embedding"], dtype=np.float32) for row in rows]
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise self._client.useless(reply, "no embeddings") from error
+        if places != list(range(count)):
+            raise self._client.failed(f"gave {len(rows)} vectors for {count} texts")
+        if len({vector.shape for vector in vectors}) != 1 or vectors[0].ndim != 1:
+            raise self._client.failed("gave vectors of different lengths")
+        return np.stack(vectors)
+
+    # ── How long its vectors are ─────────────────────────────────────────────
 
     def _known_dimensions(self) -> int:
-        self._dimensions = self._dimensions or self._remembered()
-        return self._dimensions
-
-    def _remembered(self) -> int:
         with contextlib.suppress(*UNREADABLE):
-            known = msgspec.json.decode(read_small(self._notes), type=dict[str, int])
-            return known.get(self._digest(), 0)
-        return 0
+            if not self._dimensions:
+                known = msgspec.json.decode(read_small(self._notes), type=dict[str, int])
+                self._dimensions = known.get(self._digest(), 0)
+        return self._dimensions
 
     def _learn(self, dimensions: int) -> None:
         self._dimensions = dimensions
@@ -136,64 +165,7 @@ class EndpointEmbedder:
         return hashlib.sha256(repr(named).encode("utf-8", "replace")).hexdigest()[:8]
 
 
-# ── A question to /embeddings, and what of its answer counts as vectors ──────
-
-
-class EmbeddingClient:
-    """Asks an endpoint for vectors; safe from several threads."""
-
-    def __init__(self, options: EmbedOptions, wait: Wait) -> None:
-        self._options = options
-        self._client = EndpointClient(_endpoint(options), wait)
-
-    def embed(self, texts: Sequence[str], *, waiting: bool) -> Matrix:
-        """The endpoint's vectors for texts, one row each, as they came; a person may be waiting."""
-        # Endpoints refuse empty texts, which are as good as a blank.
-        body: dict[str, Any] = {
-            "model": self._options.endpoint_model,
-            "input": [encodable(text) if text.strip() else " " for text in texts],
-            "encoding_format": "float",
-        }
-        if self._options.endpoint_shorten:
-            body["dimensions"] = self._options.endpoint_dimensions
-        most = min(_BESIDE + _PER_TEXT * len(texts), _MOST)
-        reply = self._client.reply(body, most=most, waiting=waiting)
-        self._client.check(reply)
-        return self._read(reply, len(texts))
-
-    def failed(self, what: str, hint: str = "") -> EndpointFailed:
-        """An error that names the endpoint and says what it did."""
-        return self._client.failed(what, hint)
-
-    def _read(self, reply: HttpReply, count: int) -> Matrix:
-        try:
-            rows = sorted(reply.json()["data"], key=_place)
-            places = [_place(row) for row in rows]
-            vectors = [np.asarray(row["embedding"], dtype=np.float32) for row in rows]
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise self._client.useless(reply, "no embeddings") from error
-        if places != list(range(count)):
-            raise self.failed(f"gave {len(rows)} vectors for {count} texts")
-        if len({vector.shape for vector in vectors}) != 1 or vectors[0].ndim != 1:
-            raise self.failed("gave vectors of different lengths")
-        return np.stack(vectors)
-
-
 def _place(row: dict[str, Any]) -> int:
-    """Which text a vector belongs to; some endpoints leave the index out where it is 0."""
+    """Say which text a vector belongs to; some endpoints leave the index out where it is 0."""
     place = row.get("index")
     return 0 if place is None else operator.index(place)
-
-
-def _endpoint(options: EmbedOptions) -> Endpoint:
-    return Endpoint(
-        url=options.endpoint_url,
-        path="/embeddings",
-        model=options.endpoint_model,
-        settings="embed",
-        api_key_env=options.api_key_env,
-        timeout=options.endpoint_timeout,
-        timeout_setting="endpoint_timeout",
-        retries=options.endpoint_retries,
-        otherwise="Or make vectors on this machine: dowse config set embed.provider local",
-    )

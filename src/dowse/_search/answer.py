@@ -8,7 +8,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -30,13 +30,9 @@ from dowse._text.matching import Wanted
 from dowse._text.sentences import asking_part, is_finished, shorten, split_sentences
 from dowse._util.arrays import np
 from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
-from dowse._util.endpoints import Endpoint, EndpointClient, Wait
+from dowse._util.endpoints import Endpoint, EndpointClient, HttpReply, Wait
 from dowse._util.messages import encodable
 from dowse.errors import BadSettings, EmbedError, EndpointFailed
-
-if TYPE_CHECKING:
-    from dowse._util.endpoints import HttpReply
-
 
 _PASSAGES = 12  # of one document
 _ASKS = 2  # terms from which a part of the query says enough to be compared with
