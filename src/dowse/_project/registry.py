@@ -197,11 +197,23 @@ class Projects:
             update_toml(project.settings_file, _ROOTS, [str(root) for root in roots])
         return project
 
-    def check_new(self, name: str) -> str:
-        """Return the name if a new project can have it; raise `UsageError` if not."""
-        if name.casefold() in self._taken():
+    def check_new(self, name: str, former: str = "") -> str:
+        """Return the name if a project can have it now; raise `UsageError` if not.
+
+        `former` is the name of the project that is to be called so.
+        """
+        if name.casefold() in self._taken() - {former.casefold()}:
             raise UsageError(f"There is a project {name!r} already.", "Choose another name.")
-        return _checked(name)
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot be the name of a project.",
+                "Use letters, digits, dots, dashes, underscores and single blanks, beginning with a"
+                " letter or digit.",
+            )
+        if name.casefold() == ALL:
+            what = f"{name!r} cannot be the name of a project: it means all of them."
+            raise UsageError(what, "Choose another.")
+        return name
 
     def adopt(self, folder: Path, name: str) -> Project:
         """Take in a project that was made in another folder, whole and at once."""
@@ -242,10 +254,7 @@ class Projects:
         """Give a project another name."""
         project = self.get(name)
         with self._alone(), self.indexes.undisturbed(project.folder):
-            if new_name.casefold() in self._taken() - {name.casefold()}:
-                what = f"There is a project {new_name!r} already."
-                raise UsageError(what, "Choose another name.")
-            move_folder(project.folder, self._folder / _checked(new_name))
+            move_folder(project.folder, self._folder / self.check_new(new_name, former=name))
         return self._load(new_name)
 
     def remove(self, name: str) -> None:
@@ -321,20 +330,6 @@ def find_local_file(start: Path) -> Path | None:
     return None
 
 
-def _checked(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a project.",
-            "Use letters, digits, dots, dashes, underscores and single blanks, beginning with a"
-            " letter or digit.",
-        )
-    if name.casefold() == ALL:
-        raise UsageError(
-            f"{name!r} cannot be the name of a project: it means all of them.", "Choose another."
-        )
-    return name
-
-
 def _free_name(name: str, taken: set[str]) -> str:
     if name.casefold() not in {one.casefold() for one in taken}:
         return name
@@ -351,17 +346,15 @@ def _free_name(name: str, taken: set[str]) -> str:
 def _claims_to_be_one(folder: Path) -> bool:
     try:
         (folder / "project.toml").lstat()
-    except FileNotFoundError:
-        return False
-    except OSError:  # no folder, a link that leads to itself, or not permitted
-        return True
+    except OSError as error:  # else no folder, a link that leads to itself, or not permitted
+        return not isinstance(error, FileNotFoundError)
     return True
 
 
 def _advice(folder: Path, *, has_roots: bool) -> str:
     """Say how to repair a project whose file cannot be read; its index may have the roots."""
     file, name = folder / "project.toml", quote(folder.name)
-    if not _is_folder(folder):
+    if not os.path.isdir(folder):  # noqa: PTH112  also where a link leads to itself
         return f"Forget it with: dowse project remove {name}"
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         return f"Allow yourself to enter it with: chmod u+rwx {quote(str(folder))}"
@@ -373,13 +366,6 @@ def _advice(folder: Path, *, has_roots: bool) -> str:
         f"Write it again with: dowse project restore {name} PATH,"
         f" or forget it with: dowse project remove {name}"
     )
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
 
 
 def _move_aside(file: Path) -> None:
@@ -408,34 +394,30 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
 
 def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -> None:
     """Set one value in a TOML file to what `change` makes of it; None stands for no value."""
-    try:
-        update_file(path, lambda before: _set_value(before or b"", name, change))
-    except ValueError as error:
-        raise BadSettings(f"{path} cannot be read: {error}.", "Fix or remove it.") from error
-    except OSError as error:
-        raise BadSettings(
-            f"{path} cannot be changed: {error}.", "Check its permissions, and the disk."
-        ) from error
-
-
-def _set_value(data: bytes, name: str, change: Callable[[Any], object | None]) -> bytes:
-    """Return the file with a value set; raise `ValueError` when it is not fit for that."""
     import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
 
     section, _, option = name.partition(".")
-    try:
-        document = tomlkit.parse(data.decode("utf-8"))
+
+    def changed(before: bytes | None) -> bytes:
+        document = tomlkit.parse((before or b"").decode("utf-8"))
         table = document.setdefault(section, tomlkit.table())
         if not isinstance(table, MutableMapping):
             raise ValueError(f"{section} is no table")
-    except TOMLKitError as error:  # not all of these are a ValueError
-        raise ValueError(str(error)) from error
-    except UNREADABLE as error:
-        raise ValueError(why_unreadable(error)) from error
-    value = change(table.get(option))
-    if value is None:
-        table.pop(option, None)
-    else:
-        table[option] = value
-    return tomlkit.dumps(document).encode("utf-8")
+        value = change(table.get(option))
+        if value is None:
+            table.pop(option, None)
+        else:
+            table[option] = value
+        return tomlkit.dumps(document).encode("utf-8")
+
+    try:
+        update_file(path, changed)
+    except OSError as error:
+        raise BadSettings(
+            f"{path} cannot be changed: {error}.", "Check its permissions, and the disk."
+        ) from error
+    except (TOMLKitError, *UNREADABLE) as error:  # not all of tomlkit's are a ValueError
+        raise BadSettings(
+            f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it."
+        ) from error
