@@ -411,13 +411,14 @@ def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -
             table[option] = value
         return tomlkit.dumps(document).encode("utf-8")
 
+    unfit: tuple[type[Exception], ...] = (TOMLKitError, *UNREADABLE)
     try:
         update_file(path, changed)
     except OSError as error:
         raise BadSettings(
             f"{path} cannot be changed: {error}.", "Check its permissions, and the disk."
         ) from error
-    except (TOMLKitError, *UNREADABLE) as error:  # not all of tomlkit's are a ValueError
+    except unfit as error:
         raise BadSettings(
             f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it."
         ) from error

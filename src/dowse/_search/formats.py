@@ -14,7 +14,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from dowse._model import Hit, Response, also_at, header_line, place_of
-from dowse._model.display import NO_GOOD_MATCH
+from dowse._model.search import NO_GOOD_MATCH
 from dowse._text.scripts import HAN, HANGUL, KANA, WIDE_SIGNS, late_pattern
 from dowse._text.sentences import shorten
 from dowse._util.messages import counted

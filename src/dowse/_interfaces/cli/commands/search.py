@@ -30,7 +30,7 @@ from dowse._interfaces.cli.options import document_ids, takes_query
 from dowse._interfaces.records import ExplanationRecord, ResponseRecord, Searched, hit_records
 from dowse._interfaces.served import ask
 from dowse._model import Answer, Response, header_line
-from dowse._model.display import NO_GOOD_MATCH
+from dowse._model.search import NO_GOOD_MATCH
 from dowse._search.answer import OF_THE_WRITER
 from dowse._search.formats import (
     as_markdown,

@@ -20,7 +20,7 @@ from dowse._model import (
     header_line,
     place_of,
 )
-from dowse._model.display import NO_GOOD_MATCH
+from dowse._model.search import NO_GOOD_MATCH
 from dowse._util.messages import counted
 
 _INDENT = 4
