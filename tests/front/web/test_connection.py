@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dowse._interfaces.http.connection import Connection
 from dowse._interfaces.http.security import Access, Limits
-from dowse._interfaces.http.server import Server, application, bind
+from dowse._interfaces.http.server import Connection, Server, application, bind
 from dowse._interfaces.mcp.server import McpEndpoint
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace

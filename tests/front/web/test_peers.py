@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from dowse._interfaces.http.peers import is_another_user
+from dowse._interfaces.http.security import is_another_user
 from front.web.test_serve import _serving
 
 _NOBODY = 65534
@@ -61,7 +61,7 @@ def test_the_own_user_is_distinguished_from_others(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not is_another_user(*_ends(pair))
-    monkeypatch.setattr("dowse._interfaces.http.peers._ROOT", -1)  # the tests may run as root
+    monkeypatch.setattr("dowse._interfaces.http.security._ROOT", -1)  # the tests may run as root
     monkeypatch.setattr(os, "getuid", lambda: _NOBODY)
     assert is_another_user(*_ends(pair))
 

@@ -315,7 +315,7 @@ def test_a_server_of_another_user_learns_nothing(
 def test_a_process_of_another_user_is_not_answered(
     own: OwnSocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse._interfaces.http.connection.is_same_user", lambda _: False)
+    monkeypatch.setattr("dowse._interfaces.http.server.is_same_user", lambda _: False)
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(own.path)
         with suppress(BrokenPipeError):  # it may have been turned away already

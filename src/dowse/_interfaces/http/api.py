@@ -2,52 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 from anyio import CancelScope, CapacityLimiter, create_task_group, to_thread
-from anyio.lowlevel import RunVar
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as HttpRoute
 
 from dowse._config.parameters import Arguments, Malformed, Parameter, check_arguments
-from dowse._interfaces.http.answers import answer
-from dowse._interfaces.http.routes import ROOT, ROUTES, ApiCall, Route
+from dowse._interfaces.http.routes import ROUTES, ApiCall, ErrorRecord, Route
 from dowse._interfaces.http.watching import Watchers
 from dowse._interfaces.served import folder_of, is_own
 from dowse._project.pool import EnginePool
 from dowse._util.cancellation import until_given_up
+from dowse.errors import DowseError, EmbedError, IndexUnusable, NotFound, Refused, UsageError
+
+_STATUS: tuple[tuple[type[DowseError], int], ...] = (
+    (Malformed, 400),
+    (NotFound, 404),
+    (UsageError, 422),
+    (Refused, 403),
+    (IndexUnusable, 409),
+    (EmbedError, 503),
+)
+_HINTS = {
+    404: "See: /api/v1/openapi.json",
+    405: "Use one of the methods in the header Allow.",
+    408: "Send the whole request, and at once.",
+    413: "Send less.",
+    415: "Send: Content-Type: application/json",
+}
+ERROR = "dowse.error"
+"""Where a request's scope holds the kind of the error that it ended with."""
+
+_log = logging.getLogger("dowse.web")
+
+
+def answer(record: object, status: int = 200) -> Response:
+    """Answer with a record as JSON."""
+    return Response(msgspec.json.encode(record), status, media_type="application/json")
+
+
+def refusal(status: int, error: str, hint: str) -> Response:
+    """Answer with what went wrong, as JSON."""
+    return answer(ErrorRecord(error, hint), status)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """Answer with what went wrong; of a bug only the log says how."""
+    if isinstance(error, DowseError):
+        request.scope[ERROR] = type(error).__name__
+        status = next((number for kind, number in _STATUS if isinstance(error, kind)), 500)
+        return refusal(status, error.message, error.hint)
+    if isinstance(error, HTTPException):
+        response = refusal(error.status_code, f"{error.detail}.", _HINTS.get(error.status_code, ""))
+        response.headers.update(error.headers or {})
+        return response
+    if isinstance(error, ClientDisconnect):  # nobody reads that
+        return refusal(400, "The request is not whole.", "Send all of it.")
+    request.scope[ERROR] = "bug"
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return refusal(500, "This is a bug.", "Please report it, with what the server printed.")
+
+
+FAILURES: Mapping[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
+    (DowseError, HTTPException, ClientDisconnect, Exception), _failed
+)
+"""What answers each kind of exception."""
+
+
+# ── Calls ────────────────────────────────────────────────────────────────────
 
 # More threads would only take turns, and leave none to the loop that reads requests.
 _AT_ONCE = 8
-_working: RunVar[CapacityLimiter] = RunVar("working")
 
 
-def http_routes(pool: EnginePool, watchers: Watchers, root: str = ROOT) -> list[HttpRoute]:
-    """Return the routes below an address: one per path, whatever its methods."""
-    by_path: dict[str, dict[str, Route]] = {}
-    for route in (one for one in ROUTES if one.root == root):
-        by_path.setdefault(route.path, {})[route.method] = route
-    return [
-        HttpRoute(path, _endpoint(routes, pool, watchers), methods=list(routes))
-        for path, routes in by_path.items()
-    ]
+def http_routes(pool: EnginePool, watchers: Watchers) -> Mapping[str, list[HttpRoute]]:
+    """Return the routes below each root: one per path, whatever its methods."""
+    limiter = CapacityLimiter(_AT_ONCE)
+    found: dict[str, list[HttpRoute]] = {}
+    for address in dict.fromkeys(one.address for one in ROUTES):
+        methods: dict[str, Route] = {one.method: one for one in ROUTES if one.address == address}
+        one = next(iter(methods.values()))
+        endpoint = _endpoint(methods, partial(ApiCall, pool, watchers), limiter)
+        found.setdefault(one.root, []).append(HttpRoute(one.path, endpoint, methods=list(methods)))
+    return found
 
 
 def _endpoint(
-    routes: dict[str, Route], pool: EnginePool, watchers: Watchers
+    routes: Mapping[str, Route], call_of: Callable[[Arguments], ApiCall], limiter: CapacityLimiter
 ) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         route = routes["GET" if request.method == "HEAD" else request.method]
-        call = ApiCall(pool, watchers, await _arguments(route, request))
+        call = call_of(await _arguments(route, request))
         if is_own(request.scope):
             call = call.seen_from(folder_of(request.headers))
         work = partial(route.run, call)
-        record = work() if route.instant else await _while_waited_for(request, work)
+        record = work() if route.instant else await _while_waited_for(request, work, limiter)
         return answer(record, route.status_of(record))
 
     return endpoint
@@ -83,37 +139,25 @@ def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:
     return check_arguments(rows, values)
 
 
-async def _while_waited_for(request: Request, work: Callable[[], object]) -> object:
+async def _while_waited_for(
+    request: Request, work: Callable[[], object], limiter: CapacityLimiter
+) -> object:
     """Do work in a thread; give it up when it takes too long or its client has gone."""
-    outcome: list[object] = []  # empty as long as there is none
+
+    async def cancel_when_left(work: CancelScope) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        work.cancel()
+
+    outcome: object = ClientDisconnect()
     async with create_task_group() as tasks:
-        tasks.start_soon(_cancel_when_left, request, tasks.cancel_scope)
+        tasks.start_soon(cancel_when_left, tasks.cancel_scope)
         try:
             with until_given_up():
-                outcome.append(
-                    await to_thread.run_sync(work, abandon_on_cancel=True, limiter=_limiter())
-                )
+                outcome = await to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
         except Exception as error:  # noqa: BLE001  raised again outside of the group, as it is
-            outcome.append(error)
+            outcome = error
         tasks.cancel_scope.cancel()
-    if not outcome:
-        raise ClientDisconnect
-    if isinstance(outcome[0], Exception):
-        raise outcome[0]
-    return outcome[0]
-
-
-async def _cancel_when_left(request: Request, work: CancelScope) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    work.cancel()
-
-
-def _limiter() -> CapacityLimiter:
-    """Return the limiter of all requests of a server; it belongs to the loop that is running."""
-    try:
-        return _working.get()
-    except LookupError:
-        limiter = CapacityLimiter(_AT_ONCE)
-        _working.set(limiter)
-        return limiter
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome

@@ -16,8 +16,7 @@ import msgspec
 
 from dowse import __version__
 from dowse._config.parameters import Parameter, object_schema
-from dowse._interfaces.http.records import ErrorRecord
-from dowse._interfaces.http.routes import ROOT, ROUTES, Route
+from dowse._interfaces.http.routes import ROOT, ROUTES, ErrorRecord, Route
 
 _REFERENCE = "#/components/schemas/{name}"
 _FAILURES = {

@@ -6,12 +6,22 @@ make its OpenAPI description and its section on the page at `/api`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
@@ -19,47 +29,46 @@ from starlette.exceptions import HTTPException
 from dowse import __version__
 from dowse._config.editors import editor_address, obsidian_address
 from dowse._config.parameters import Arguments, Parameter
-from dowse._config.request import build_request, option, options_of
+from dowse._config.presets import PRESETS, preset_values
+from dowse._config.request import build_request, filters_of, option, options_of, settable
+from dowse._config.schema import known_settings
 from dowse._index.source.pictures import read_picture
-from dowse._interfaces.http.observing import AliveRecord, ReadyRecord, readiness
-from dowse._interfaces.http.records import (
-    DocumentPageRecord,
-    HealthRecord,
-    JobRecord,
-    PageProjectsRecord,
-    PictureRecord,
-    ServerStatusRecord,
-    SwitchesRecord,
-)
 from dowse._interfaces.http.render import render, targets_of
-from dowse._interfaces.http.watching import Watchers
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,
     ExplanationRecord,
     FieldListRecord,
     GraphRecord,
+    IndexRecord,
     ProjectRecord,
     RelatedRecord,
     ResponseRecord,
     StatusRecord,
     filled,
 )
-from dowse._model import Response, Trace
+from dowse._model import Event, Response, Trace
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
-from dowse._project.pool import EnginePool
+from dowse._project.pool import EnginePool, Job
 from dowse._project.registry import Project
+from dowse._project.workspace import ResolvedSettings
 from dowse._search.formats import within_texts
 from dowse._search.listing import FILTERS, SORTS, Filter
+from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
+from dowse._search.strategies import MODES, STRATEGIES
 from dowse._text.matching import fold
 from dowse.errors import DowseError, NotFound
+
+if TYPE_CHECKING:
+    from dowse._interfaces.http.watching import Watchers
 
 ROOT = "/api/v1"
 """Where the API begins."""
 
 _UNTRACED = Trace((), ())
+_SWITCHES = ("boolean", "integer", "number")  # types of JSON that have a way to be shown
 
 
 class ApiCall(Struct, frozen=True):
@@ -166,6 +175,204 @@ def _route(
         return run
 
     return add
+
+
+# ── Records ──────────────────────────────────────────────────────────────────
+
+
+class ErrorRecord(Struct, frozen=True):
+    """What went wrong."""
+
+    error: Annotated[str, "What happened."]
+    hint: Annotated[str, "What to do next; empty where nothing can be done."]
+
+    @classmethod
+    def of(cls, error: DowseError | None) -> ErrorRecord | None:
+        """Make the record of an error, if there is one."""
+        return cls(error.message, error.hint) if error else None
+
+
+class AliveRecord(Struct, frozen=True):
+    """That the process answers."""
+
+    status: Annotated[Literal["ok"], "Always `ok`."]
+
+
+class HealthRecord(AliveRecord, frozen=True):
+    """That the server is there."""
+
+    version: Annotated[str, "Of dowse."]
+
+
+class JobRecord(Struct, frozen=True):
+    """An indexing run in the background."""
+
+    project: Annotated[str, "Name of the project."]
+    state: Annotated[Literal["running", "done", "failed"], "How far it is."]
+    event: Annotated[Event | None, "The last thing it said."]
+    report: Annotated[IndexRecord | None, "What it did, once it has ended well."]
+    error: Annotated[ErrorRecord | None, "Why it failed."]
+
+    @classmethod
+    def of(cls, job: Job, project: Project) -> JobRecord:
+        """Make the record of a job."""
+        state: Literal["running", "done", "failed"] = "running"
+        if job.ended.is_set():
+            state = "failed" if job.report is None else "done"
+        return cls(
+            job.project,
+            state,
+            job.event,
+            IndexRecord.of(project, job.report) if job.report else None,
+            ErrorRecord.of(job.error),
+        )
+
+
+class WatchRecord(Struct, frozen=True):
+    """How the index is updated while the folder changes."""
+
+    watching: Annotated[bool, "Whether changes are followed as they happen."]
+    event: Annotated[Event | None, "The last thing that was said of it."]
+    error: Annotated[ErrorRecord | None, "Why they cannot be followed; it is tried again."]
+
+
+class ServerStatusRecord(StatusRecord, frozen=True):
+    """What there is to know about a project, and what the server does for it."""
+
+    job: Annotated[JobRecord | None, "The last indexing run that was asked for."]
+    watch: Annotated[WatchRecord, "The watcher."]
+
+
+class PageProjectsRecord(Struct, frozen=True):
+    """All projects, and the one that is meant when a request names none."""
+
+    projects: Annotated[tuple[ProjectRecord, ...], "By name."]
+    current: Annotated[str | None, "The project of requests that name none; null: they must."]
+
+
+class DocumentPageRecord(Struct, frozen=True):
+    """A document, or a part of it."""
+
+    project: Annotated[str, "Name of the project."]
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."]
+    title: Annotated[str, "Title of the document."]
+    first_line: Annotated[int, "Of what the reference means, from 1."]
+    last_line: Annotated[int, "The last line of that."]
+    total_lines: Annotated[int, "Of the document."]
+    text: Annotated[str, "As the index has it; with `whole`, all of the document."]
+    html: Annotated[
+        str | None,
+        "The same, rendered and sanitised; blocks carry `data-first-line` and `data-last-line`.",
+    ]
+    editor: Annotated[
+        str, "Address that opens the file in the user's editor, with `{line}`; empty: it has none."
+    ]
+    obsidian: Annotated[str, "Address that opens the file in Obsidian; empty: it is in no vault."]
+
+
+class PictureRecord(Struct, frozen=True):
+    """A picture that a document shows."""
+
+    project: Annotated[str, "Name of the project."]
+    document: Annotated[str, "Id of the document."]
+    name: Annotated[str, "As the document writes its path."]
+    type: Annotated[str, "Its media type, such as `image/png`."]
+    data: Annotated[bytes, "The file, in base64."]
+
+
+class SwitchRecord(Struct, frozen=True):
+    """A setting that one search may change."""
+
+    name: Annotated[str, "As in `search.top_n`; `set` takes it."]
+    section: Annotated[str, "The stage that it belongs to."]
+    type: Annotated[
+        Literal["boolean", "integer", "number", "string", "choice"],
+        "How it can be shown: a switch, a number, a text, a list to choose from.",
+    ]
+    choices: Annotated[tuple[str, ...], "Of a `choice`: all there are."]
+    value: Annotated[Any, "What holds now."]
+    default: Annotated[Any, "What would hold if nobody said anything."]
+    origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
+    meaning: Annotated[str, "What it decides."]
+
+
+class ModeRecord(Struct, frozen=True):
+    """A mode of search."""
+
+    name: Annotated[str, "As `mode` takes it."]
+    label: Annotated[str, "How the page calls it."]
+    meaning: Annotated[str, "What it does."]
+
+
+class FilterRecord(Struct, frozen=True):
+    """A filter of a search."""
+
+    name: Annotated[str, "As a search takes it."]
+    meaning: Annotated[str, "What it demands of a result."]
+    repeated: Annotated[bool, "Whether it can be given several times."]
+    example: Annotated[str, "A value that it could have."]
+
+
+class SwitchesRecord(Struct, frozen=True):
+    """The settings of a search, in the order of its stages."""
+
+    project: Annotated[str, "The project that the values hold for."]
+    settings: Annotated[tuple[SwitchRecord, ...], "All that `set` takes."]
+    presets: Annotated[Mapping[str, Mapping[str, Any]], "The settings of each preset."]
+    modes: Annotated[tuple[ModeRecord, ...], "The modes of search; the first is the default."]
+    filters: Annotated[tuple[FilterRecord, ...], "The filters of a search."]
+    strategies: Annotated[tuple[str, ...], "The names of all strategies, in their order."]
+    stage_words: Annotated[Mapping[str, str], "What each stage does, in plain words."]
+    strategy_words: Annotated[Mapping[str, str], "How each strategy ranks, in plain words."]
+
+    @classmethod
+    def of(cls, engine: Engine, chosen: ResolvedSettings) -> SwitchesRecord:
+        """Make the record of the settings that hold."""
+        known = known_settings()
+        switches = []
+        for setting in (known[name] for name in settable("search")):
+            is_choice = get_origin(setting.type) is Literal
+            choices = tuple(str(one) for one in get_args(setting.type) if one) if is_choice else ()
+            kind = msgspec.json.schema(setting.type).get("type")
+            switch = SwitchRecord(
+                name=setting.name,
+                section=setting.name.partition(".")[0],
+                type="choice" if choices else kind if kind in _SWITCHES else "string",
+                choices=choices,
+                value=chosen.settings.value(setting.name),
+                default=setting.default,
+                origin=chosen.origins.get(setting.name, "default"),
+                meaning=setting.meaning,
+            )
+            switches.append(switch)
+        return cls(
+            engine.project.name,
+            tuple(switches),
+            {name: preset_values(name) for name in PRESETS},
+            tuple(filled(ModeRecord, mode) for mode in MODES),
+            tuple(filled(FilterRecord, one, repeated=one.is_list) for one in filters_of("search")),
+            tuple(one.name for one in STRATEGIES),
+            {one.name: one.words for one in SEARCH_FLOW},
+            {one.name: one.meaning for one in STRATEGIES},
+        )
+
+
+class ProjectReadyRecord(Struct, frozen=True):
+    """Whether the index of a project can be searched."""
+
+    project: Annotated[str, "Name of the project."]
+    ready: Annotated[bool, "Whether its index opens."]
+    generation: Annotated[int | None, "The generation that searches see; null: none."]
+    indexing: Annotated[bool, "Whether this server is indexing it now."]
+    reason: Annotated[str, "Why it is not ready, and what to do; empty when it is."]
+
+
+class ReadyRecord(Struct, frozen=True):
+    """Whether every project can be searched."""
+
+    ready: Annotated[bool, "Whether all of them are."]
+    projects: Annotated[tuple[ProjectReadyRecord, ...], "By name."]
 
 
 # ── Parameters ───────────────────────────────────────────────────────────────
@@ -433,10 +640,15 @@ def status(call: ApiCall) -> ServerStatusRecord:
     """What the index holds, and whether it is up to date."""
     with call.engine() as engine:
         job = call.pool.job(engine.project.name)
-        return ServerStatusRecord.around(
+        watcher = call.watchers.of(engine.project.name)
+        watch = WatchRecord(watching=False, event=None, error=None)
+        if watcher is not None:
+            watch = WatchRecord(watcher.runs, watcher.event, ErrorRecord.of(watcher.error))
+        return filled(
+            ServerStatusRecord,
             StatusRecord.of(engine.status()),
-            JobRecord.of(job, engine.project) if job else None,
-            call.watchers.state(engine.project.name),
+            job=JobRecord.of(job, engine.project) if job else None,
+            watch=watch,
         )
 
 
@@ -470,3 +682,20 @@ def health(_: ApiCall) -> AliveRecord:
 def ready(call: ApiCall) -> ReadyRecord:
     """Whether every project can be searched."""
     return readiness(call.pool)
+
+
+def readiness(pool: EnginePool) -> ReadyRecord:
+    """Open every index, and say which cannot be."""
+    found = []
+    for project in pool.projects():
+        job = pool.job(project.name)
+        generation, reason = None, ""
+        try:
+            with pool.open(project).read() as reading:
+                generation = reading.catalogue.generation
+        except (DowseError, OSError) as error:
+            reason = str(error)
+        indexing = job is not None and not job.ended.is_set()
+        is_ready = generation is not None
+        found.append(ProjectReadyRecord(project.name, is_ready, generation, indexing, reason))
+    return ReadyRecord(all(one.ready for one in found), tuple(found))

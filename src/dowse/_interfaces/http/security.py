@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import os
 import re
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+import struct
+from collections.abc import Mapping, Sequence
 
 import anyio
 from msgspec import Struct, field
@@ -20,8 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dowse._interfaces.http.answers import refusal
-from dowse._interfaces.http.peers import is_another_user
+from dowse._interfaces.http.api import refusal
 from dowse._interfaces.served import FOLDER, SETUP, is_own, setup_of_process
 from dowse.errors import UsageError
 
@@ -258,8 +259,8 @@ def _misfit(headers: Headers) -> tuple[int, str, str] | None:
 
 def _same_origin(headers: Headers, host: str) -> bool:
     """Say whether the page that asks, if there is one, came from this server."""
-    origins: Iterable[str] = headers.getlist("origin")
-    return all(origin in {f"http://{host}", f"https://{host}"} for origin in origins)
+    own = {f"http://{host}", f"https://{host}"}
+    return all(origin in own for origin in headers.getlist("origin"))
 
 
 def _from_elsewhere(headers: Headers, scope: Scope) -> bool:
@@ -312,3 +313,38 @@ def _preflight(headers: Headers) -> Response:
     if headers.get("access-control-request-private-network") == "true":
         said["Access-Control-Allow-Private-Network"] = "true"
     return Response(status_code=204, headers=said)
+
+
+# ── Which user of this machine is asking ─────────────────────────────────────
+
+_ROOT = 0  # may read every file anyway, and is what a connection shows that is being closed
+_SOCK_DIAG, _BY_FAMILY, _REQUEST, _ERROR = 4, 20, 1, 2  # a protocol of netlink, and its messages
+_PATIENCE = 1.0  # seconds
+
+
+def is_another_user(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
+    """Say whether a connection comes from another user; no, where the system does not tell.
+
+    A port of this machine is open to all its users, unlike a socket file. Linux knows the user at
+    the other end of every connection to itself. The kernel is asked for that one connection
+    (sock_diag(7)); a list of all connections can be long.
+    """
+    if client is None or server is None or not hasattr(socket, "AF_NETLINK"):
+        return False
+    try:
+        here, there = ipaddress.ip_address(client[0]), ipaddress.ip_address(server[0])
+        family = socket.AF_INET if here.version == 4 else socket.AF_INET6
+        # In any state, on any device: the socket whose own address is the client's.
+        wanted = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
+        wanted += struct.pack("!HH16s16s", client[1], server[1], here.packed, there.packed)
+        wanted += b"\0" * 4 + b"\xff" * 8
+        header = struct.pack("=IHHII", 16 + len(wanted), _BY_FAMILY, _REQUEST, 0, 0)
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as kernel:
+            kernel.settimeout(_PATIENCE)
+            kernel.sendto(header + wanted, (0, 0))
+            answer = kernel.recv(4096)
+        # The user comes after the header, the state, both ends and the sizes of the queues.
+        kind, owner = struct.unpack_from("=4xH74xI", answer)
+    except (OSError, ValueError, struct.error):  # no address, or a kernel that does not answer
+        return False
+    return kind != _ERROR and owner not in {_ROOT, os.getuid()}

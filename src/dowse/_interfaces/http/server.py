@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import secrets
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    contextmanager,
-    suppress,
-)
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dowse._interfaces.http.answers import answer, from_bug, from_failure, from_http, from_nobody
-from dowse._interfaces.http.api import http_routes
-from dowse._interfaces.http.connection import Connection
-from dowse._interfaces.http.observing import Observed, figures
+from dowse._interfaces.http.api import ERROR, FAILURES, answer, http_routes
 from dowse._interfaces.http.openapi import description, page
-from dowse._interfaces.http.routes import ROOT, ROUTES
+from dowse._interfaces.http.routes import ROOT, ROUTES, readiness
 from dowse._interfaces.http.security import Access, Guard, checked_origins, is_local
 from dowse._interfaces.http.watching import Watchers
-from dowse._interfaces.served import socket_path
+from dowse._interfaces.served import is_same_user, socket_path
 from dowse._project.pool import EnginePool
 from dowse._util.files import make_private_folder
 from dowse._util.locations import Locations, secure
-from dowse._util.metrics import CONTENT_TYPE
-from dowse.errors import DowseError, UsageError
+from dowse._util.metrics import CONTENT_TYPE, Labels, Metrics
+from dowse.errors import UsageError
+
+if TYPE_CHECKING:
+    from dowse._interfaces.mcp.server import McpEndpoint
 
 PAGE = Path(__file__).parent / "page"
 """The files of the web page."""
@@ -50,31 +48,43 @@ _DESCRIPTION = f"{ROOT}/openapi.json"
 _HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
 _CONNECTIONS = 200  # at once; more are turned away
 _BACKLOG = 128  # connections that may wait to be taken
+_METHODS = frozenset({"GET", "HEAD", "POST", "DELETE"})  # that are counted by their names
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE = 3  # seconds that requests at hand are given when the server stops
-
-
-class Mounted(Protocol):
-    """Another application that this server carries."""
-
-    app: ASGIApp
-
-    def run(self) -> AbstractAsyncContextManager[None]:
-        """Run what the application needs while it serves."""
+_log = logging.getLogger("dowse.requests")
 
 
 def application(
-    pool: EnginePool, access: Access, *, watch: bool = True, mcp: Mounted | None = None
+    pool: EnginePool, access: Access, *, watch: bool = True, mcp: McpEndpoint | None = None
 ) -> ASGIApp:
     """Build the whole server as an ASGI application, with its checks around it."""
     watchers = Watchers(pool)
-    api = http_routes(pool, watchers)
-    api.append(Route("/openapi.json", _description, methods=["GET"]))
+
+    def figures() -> str:
+        """Write the page for Prometheus, with the generations as they are now."""
+        now = readiness(pool).projects
+        known: dict[Labels, float] = {
+            (one.project,): one.generation for one in now if one.generation is not None
+        }
+        pool.metrics.generation.replace(known)
+        return pool.metrics.page()
+
+    async def metrics(_: Request) -> Response:
+        return Response(await run_in_threadpool(figures), headers={"Content-Type": CONTENT_TYPE})
+
+    async def described(_: Request) -> Response:
+        return Response(page(), media_type="text/html")
+
+    async def openapi(_: Request) -> Response:
+        return answer(description())
+
+    found = http_routes(pool, watchers)
+    api = [*found[ROOT], Route("/openapi.json", openapi, methods=["GET"])]
     routes: list[BaseRoute] = [
-        *http_routes(pool, watchers, root=""),
-        Route("/metrics", _figures(pool), methods=["GET"]),
-        Route("/api", _described, methods=["GET"]),
-        Route("/api/", _described, methods=["GET"]),
+        *found[""],
+        Route("/metrics", metrics, methods=["GET"]),
+        Route("/api", described, methods=["GET"]),
+        Route("/api/", described, methods=["GET"]),
         Mount(ROOT, Router(api, redirect_slashes=False)),
         Mount("/api", routes=[]),
     ]
@@ -95,36 +105,52 @@ def application(
                 await run_in_threadpool(watchers.stop)
             pool.close()
 
-    app = Starlette(
-        routes=routes,
-        lifespan=lifespan,
-        exception_handlers={
-            DowseError: from_failure,
-            HTTPException: from_http,
-            ClientDisconnect: from_nobody,
-            Exception: from_bug,
-        },
-    )
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=FAILURES)
     app.router.redirect_slashes = False
-    others = {"/", "/api", "/metrics", "/mcp", _DESCRIPTION}
+    others = {"/", "/api", "/metrics", "/mcp", f"{ROOT}/openapi.json"}
     known = frozenset(one.address for one in ROUTES) | others
     return Observed(Guard(app, access), pool.metrics, known)
 
 
-def _figures(pool: EnginePool) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(_: Request) -> Response:
-        page = await run_in_threadpool(figures, pool)
-        return Response(page, headers={"Content-Type": CONTENT_TYPE})
+class Observed:
+    """Count and time every request of an application, also those that are refused."""
 
-    return endpoint
+    def __init__(self, app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> None:
+        self._app, self._metrics, self._routes = app, metrics, routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        # Names of routes and methods, not what a client made up: there are few of them.
+        route = scope["path"] if scope["path"] in self._routes else "other"
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        began = time.perf_counter()
+        self._metrics.in_flight.add(amount=1)
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            seconds = time.perf_counter() - began
+            self._metrics.in_flight.add(amount=-1)
+            self._metrics.requests.add(method, route, str(status))
+            self._metrics.request_seconds.add(route, seconds=seconds)
+            if status >= 400:
+                self._metrics.errors.add(scope.get(ERROR) or f"http_{status}")
+            fields = {"method": method, "route": route, "status": status}
+            fields["milliseconds"] = round(seconds * 1000, 1)
+            _log.info("%s %s %d", method, route, status, extra={"fields": fields})
 
 
-async def _description(_: Request) -> Response:
-    return answer(description())
-
-
-async def _described(_: Request) -> Response:
-    return Response(page(), media_type="text/html")
+# ── Sockets ──────────────────────────────────────────────────────────────────
 
 
 def access_for(
@@ -168,13 +194,16 @@ class OwnSocket:
                 if hasattr(socket, "AF_UNIX")
                 else "Python has no socket files on this system"
             )
-        elif _is_answered(path):
+            return self
+        with socket.socket(socket.AF_UNIX) as link, suppress(OSError):
+            link.settimeout(1.0)
+            link.connect(str(path))  # what a dead server has left behind does not answer
             self.why_not = "another server answers already"
-        else:
-            try:
-                self._listen(path)
-            except OSError as error:  # what is no socket is not removed
-                self.why_not = f"{path} cannot be made: {error.strerror}"
+            return self
+        try:
+            self._listen(path)
+        except OSError as error:  # what is no socket is not removed
+            self.why_not = f"{path} cannot be made: {error.strerror}"
         return self
 
     def _listen(self, path: Path) -> None:
@@ -203,15 +232,68 @@ class OwnSocket:
                     Path(self.path).unlink()
 
 
-def _is_answered(path: Path) -> bool:
-    """Check that another server listens there; what a dead one has left behind does not answer."""
-    with socket.socket(socket.AF_UNIX) as link:
-        link.settimeout(1.0)
-        try:
-            link.connect(str(path))
-        except OSError:
-            return False
-    return True
+class Connection(H11Protocol):
+    """HTTP/1.1 with a patience that ends; how long an answer may take is the guard's to say."""
+
+    head_seconds = 10.0
+    """For the head of a request to arrive."""
+
+    taking_seconds = 60.0
+    """For the client to take what waits for it."""
+
+    # Either may end after the connection: it does nothing then.
+    _arriving: asyncio.TimerHandle | None = None
+    _leaving: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        link = transport.get_extra_info("socket")
+        super().connection_made(transport)
+        if link.family != getattr(socket, "AF_UNIX", None):
+            # An answer is written in two parts. Without this, the second waits 40 ms until the
+            # client has confirmed the first; asyncio sets it only for sockets that name their
+            # protocol.
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        elif not is_same_user(link):
+            transport.abort()
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has arrived."""
+        super().data_received(data)
+        self._watch_head()
+
+    def _watch_head(self) -> None:
+        """Count from the first byte of a head: one byte at a time must not prolong it."""
+        if self.conn.their_state is h11.IDLE:
+            if self._arriving is None:
+                close = self.timeout_keep_alive_handler
+                self._arriving = self.loop.call_later(self.head_seconds, close)
+        elif self._arriving is not None:
+            self._arriving.cancel()
+            self._arriving = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection on which no request has come."""
+        super().timeout_keep_alive_handler()
+        self._watch_taking()
+
+    def pause_writing(self) -> None:
+        """Note that the client is slow to take an answer."""
+        super().pause_writing()
+        self._watch_taking()
+
+    def _watch_taking(self) -> None:
+        # What has been written is only lost by an abort: a close waits for it to be taken.
+        if self._leaving is None:
+            self._leaving = self.loop.call_later(self.taking_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Note that it has taken it."""
+        super().resume_writing()
+        if self._leaving is not None:
+            self._leaving.cancel()
+            self._leaving = None
 
 
 class Server(uvicorn.Server):

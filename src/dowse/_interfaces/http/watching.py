@@ -8,7 +8,6 @@ import time
 
 from msgspec import Struct, field
 
-from dowse._interfaces.http.records import ErrorRecord, WatchRecord
 from dowse._model import Event, IndexReport
 from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
@@ -20,7 +19,9 @@ _PATIENCE = 10.0  # seconds that watchers are given to finish the files at hand
 _log = logging.getLogger("dowse.web")
 
 
-class _Watcher(Struct):
+class Watcher(Struct):
+    """What watches one project."""
+
     project: Project
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
@@ -46,7 +47,7 @@ class Watchers:
     def __init__(self, pool: EnginePool) -> None:
         self._pool = pool
         self._stop = threading.Event()
-        self._watchers: dict[str, _Watcher] = {}
+        self._watchers: dict[str, Watcher] = {}
         self._thread = threading.Thread(target=self._run, name="dowse-watchers", daemon=True)
 
     def start(self) -> None:
@@ -66,12 +67,9 @@ class Watchers:
             if one.thread:
                 one.thread.join(max(0.0, until - time.monotonic()))
 
-    def state(self, project: str) -> WatchRecord:
-        """Say how a project is being watched."""
-        one = self._watchers.get(project)
-        if one is None:
-            return WatchRecord(watching=False, event=None, error=None)
-        return WatchRecord(one.runs, one.event, ErrorRecord.of(one.error))
+    def of(self, project: str) -> Watcher | None:
+        """Return the watcher of a project; None: it has none."""
+        return self._watchers.get(project)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -92,7 +90,7 @@ class Watchers:
                 self._begin(project)
 
     def _begin(self, project: Project) -> None:
-        watcher = _Watcher(project)
+        watcher = Watcher(project)
         try:
             # The first index can take minutes, and is made when somebody asks for it.
             if self._pool.open(project).built_with() is None:
@@ -107,7 +105,7 @@ class Watchers:
         self._watchers[project.name] = watcher
         watcher.thread.start()
 
-    def _watch(self, watcher: _Watcher) -> None:
+    def _watch(self, watcher: Watcher) -> None:
         def changed(_: IndexReport) -> None:
             watcher.event = None
 
