@@ -288,7 +288,7 @@ class SwitchRecord(Struct, frozen=True):
     section: Annotated[str, "The stage that it belongs to."]
     type: Annotated[
         Literal["boolean", "integer", "number", "string", "choice"],
-        "How it can be shown: a switch, a number, a text, a list to choose from.",
+        "How it can be shown.",
     ]
     choices: Annotated[tuple[str, ...], "Of a `choice`: all there are."]
     value: Annotated[Any, "What holds now."]
