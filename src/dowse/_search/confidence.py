@@ -224,23 +224,20 @@ class Domain(Struct, frozen=True):
     """The evidence for or against the documents being about the query."""
 
     evidence: tuple[float, ...]
-    weights: tuple[float, ...]
-
-    @property
-    def odds(self) -> float:
-        """The log-odds that they are; below 0 the query is out of domain."""
-        return math.fsum(map(mul, self.evidence, self.weights))
+    odds: float  # the log-odds that they are; below 0 the query is out of domain
 
 
 def domain_by_meaning(cosine: float, chunks: int, background: float, usual: float) -> Domain:
     """Judge a query whose nearest passage has this cosine."""
-    return Domain((cosine, math.log10(max(1, chunks)), background, usual, 1.0), _BY_MEANING)
+    evidence = (cosine, math.log10(max(1, chunks)), background, usual, 1.0)
+    return Domain(evidence, math.fsum(map(mul, evidence, _BY_MEANING)))
 
 
 def domain_by_words(share: float, terms: int, chunks: int, usual: float) -> Domain:
     """Judge a query whose best passage has this share of its words."""
     length = min(_MOST_TERMS, terms) / _MOST_TERMS
-    return Domain((share, length, math.log10(max(1, chunks)), usual, 1.0), _BY_WORDS)
+    evidence = (share, length, math.log10(max(1, chunks)), usual, 1.0)
+    return Domain(evidence, math.fsum(map(mul, evidence, _BY_WORDS)))
 
 
 def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
@@ -497,7 +494,11 @@ class QueryWords:
         for text in texts:
             if not left:  # the rest need not be read
                 break
-            found = self.wanted.in_text(text, self._terms_of)
+            if text.isascii():  # a blank ends every word, so each can be looked up by itself
+                met = self.wanted.in_words(text.split(), self._terms_of)
+                found = frozenset[str]().union(*met.values())
+            else:
+                found = self.wanted.among(self._terms_of(text))
             left = [word for word in left if word.isdisjoint(found)]
             parts = parts or bool(found)
         return WordsFound(len(self._words) - len(left), len(self._words), parts)

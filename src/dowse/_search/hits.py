@@ -124,17 +124,18 @@ def range_around(best: StoredChunk, others: Sequence[StoredChunk]) -> Range:
     """Join the passage with those of the others, best first, that touch it and fit."""
     around: Range = (best,)
     waiting = list(others)
-    while near := next((one for one in waiting if _extends(around, one)), None):
-        waiting.remove(near)
-        around = tuple(sorted((*around, near), key=_BY_START))
-    return around
-
-
-def _extends(around: Range, one: StoredChunk) -> bool:
-    first, last = around[0], around[-1]
-    start = min(first.chunk.start, one.chunk.start)
-    end = max(last.chunk.end, one.chunk.end)
-    return (_touches(one, first) or _touches(last, one)) and end - start <= _LONGEST
+    while True:
+        first, last = around[0], around[-1]
+        near = [
+            one
+            for one in waiting
+            if (_touches(one, first) and last.chunk.end - one.chunk.start <= _LONGEST)
+            or (_touches(last, one) and one.chunk.end - first.chunk.start <= _LONGEST)
+        ]
+        if not near:
+            return around
+        waiting.remove(near[0])
+        around = tuple(sorted((*around, near[0]), key=_BY_START))
 
 
 def _touches(one: StoredChunk, following: StoredChunk) -> bool:
@@ -188,7 +189,7 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     weights = {term: round(_STEPS * rarity.get(term, 1.0)) for term in wanted.terms}
     seen = _remembered(text) if len(text) <= _SHORT else _read(text)
     shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
-    if not shown or (wanted and not marks):
+    if not shown or (wanted.terms and not marks):
         # What matched may be something that readers do not see, such as the target of a link.
         raw = _one_line(text)
         if raw_marks := find_marks(raw, wanted, terms_of):
@@ -391,7 +392,7 @@ def find_marks(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Mark]:
     Words between blanks are compared term by term. In scripts without blanks a term is looked for
     among the characters, since the text does not show what the analyzer takes for a word there.
     """
-    if not wanted or not text:
+    if not wanted.terms or not text:
         return []
     return _merged([*_ideographic_marks(text, wanted), *_marks_of_words(text, wanted, terms_of)])
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dowse._model import Condition, ConditionKind, Fields, Query
@@ -112,8 +112,9 @@ def lex(query: str) -> list[QueryPiece]:
     Characters that no tokenizer or store can take are replaced.
     """
     text = _LONE_SURROGATE.sub("\ufffd", _UNPRINTABLE.sub(" ", query))
-    lexer, at = _Lexer(text), 0
+    lexer = _Lexer(text, _STRUCTURED.search(text) is not None)
     pieces: list[QueryPiece] = []
+    at = 0
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -123,39 +124,37 @@ def lex(query: str) -> list[QueryPiece]:
     return pieces
 
 
-class _Lexer:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._absent: set[str] = set()  # closing quotes that do not come any more
-        # Prose has parentheses too: they only mean something next to an operator.
-        self._structured = _STRUCTURED.search(text) is not None
-        self._depth = 0  # parentheses that are open
+class _Lexer(Struct):
+    text: str
+    structured: bool  # prose has parentheses too: they only mean something next to an operator
+    depth: int = 0  # parentheses that are open
+    absent: set[str] = field(default_factory=set)  # closing quotes that do not come any more
 
     def piece(self, at: int) -> QueryPiece:
         """Read the piece that begins here."""
-        text, before = self._text, self._text[at - 1 : at]
-        if self._depth and text[at] == ")":
-            self._depth -= 1
+        text, before = self.text, self.text[at - 1 : at]
+        if self.depth and text[at] == ")":
+            self.depth -= 1
             return QueryPiece("close", "", ")")
-        if before and not before.isspace() and not (self._depth and before == "("):
+        if before and not before.isspace() and not (self.depth and before == "("):
             return self._quoted(at, at) or _word(text[at : self._end_of_run(at)])
         if found := _BRACKETED.match(text, at):
             return QueryPiece("property", found[4] or "", found[0], bool(found[1]), found[3])
         if (found := _REGEX.match(text, at)) and _OF_A_REGEX.search(found[1]):
             return QueryPiece("regex", found[1], found[0], found[0].startswith("-"))
-        if self._structured and (found := _OPERATOR.match(text, at)):
+        if self.structured and (found := _OPERATOR.match(text, at)):
             kind: QueryPieceKind = found[1].lower()  # type: ignore[assignment]  # it takes no other
             return QueryPiece(kind, found[1], found[1])
         return self._headed(at)
 
     def _headed(self, at: int) -> QueryPiece:
         """Read what may have a minus and a name before a colon: a parenthesis, a quote, a word."""
-        text, head = self._text, _SIGN_AND_FIELD.match(self._text, at)
+        text, head = self.text, _SIGN_AND_FIELD.match(self.text, at)
         negated, name, start = (
             (bool(head[1]), head[2] or "", head.end()) if head else (False, "", at)
         )
-        if self._structured and text[start : start + 1] == "(" and self._depth < _MOST_DEEP:
-            self._depth += 1
+        if self.structured and text[start : start + 1] == "(" and self.depth < _MOST_DEEP:
+            self.depth += 1
             return QueryPiece("open", "", text[at : start + 1], negated, name.lower())
         if quoted := self._quoted(at, start, name, negated=negated):
             return quoted
@@ -177,19 +176,19 @@ class _Lexer:
         end = self._closing(opening)
         if end is None:
             return None
-        inside = " ".join(self._text[opening + 1 : end].split())
-        written = self._text[at : end + 1]
+        inside = " ".join(self.text[opening + 1 : end].split())
+        written = self.text[at : end + 1]
         if not inside:
-            return QueryPiece("word", self._text[at:opening], written)
+            return QueryPiece("word", self.text[at:opening], written)
         if name:
             return _named(name, inside, written, negated=negated)
         return QueryPiece(
-            "code" if self._text[opening] == "`" else "phrase", inside, written, negated
+            "code" if self.text[opening] == "`" else "phrase", inside, written, negated
         )
 
     def _closing(self, opening: int) -> int | None:
         """Find where the quote that opens here closes; None if none opens here, or never closes."""
-        mark, before = self._text[opening : opening + 1], self._text[opening - 1 : opening]
+        mark, before = self.text[opening : opening + 1], self.text[opening - 1 : opening]
         if mark not in _CLOSING:
             return None
         # As in 5" or don`t; texts without spaces between words are quoted in the middle of a run.
@@ -199,20 +198,20 @@ class _Lexer:
         for closing in _CLOSING[mark]:
             # Remembering what is absent keeps thousands of quotes that never close from costing a
             # look through the rest of the text each.
-            if closing not in self._absent:
-                ends.append(self._text.find(closing, opening + 1))
-                self._absent |= {closing} if ends[-1] < 0 else set()
+            if closing not in self.absent:
+                ends.append(self.text.find(closing, opening + 1))
+                self.absent |= {closing} if ends[-1] < 0 else set()
         return min((end for end in ends if end >= 0), default=None)
 
     def _end_of_run(self, at: int) -> int:
-        last, opened = len(self._text), 0
-        for found in _SPACE_OR_QUOTE.finditer(self._text, at + 1):
+        last, opened = len(self.text), 0
+        for found in _SPACE_OR_QUOTE.finditer(self.text, at + 1):
             if found[0].isspace() or self._closing(found.start()) is not None:
                 last = found.start()
                 break
         # Where a group is open, a parenthesis that closes more than the run has opened ends it.
-        for place in range(at, last) if self._depth else ():
-            opened += {"(": 1, ")": -1}.get(self._text[place], 0)
+        for place in range(at, last) if self.depth else ():
+            opened += {"(": 1, ")": -1}.get(self.text[place], 0)
             if opened < 0:
                 return place
         return last

@@ -172,12 +172,6 @@ class Wanted:
                 met[word] = hits
         return met
 
-    def in_text(self, text: str, terms_of: TermsOf) -> frozenset[str]:
-        """Return those of the query's terms that a text has."""
-        if text.isascii():  # a blank ends every word, so each can be looked up by itself
-            return frozenset[str]().union(*self.in_words(text.split(), terms_of).values())
-        return self.among(terms_of(text))
-
     def _meant_by(self, found: str) -> frozenset[str]:
         begun = (term for term, prefix in self._prefixes.items() if found.startswith(prefix))
         return self.terms.intersection([found]).union(begun)
@@ -190,9 +184,6 @@ class Wanted:
             loose = self._looser[key] = Wanted(self.terms)
             loose._prefixes = prefixes | self._prefixes
         return self._looser[key]
-
-    def __bool__(self) -> bool:
-        return bool(self.terms)
 
 
 # ── Rarity ──────────────────────────────────────────────────────────────────────
