@@ -108,8 +108,8 @@ def _option_rows(
 def _fields(record: type, prefix: str = "", listed: set[type] | None = None) -> Iterator[str]:
     """Name every field of what --json prints; those of a record inside it, where it comes first."""
     listed = set() if listed is None else listed
-    for name, hint in get_type_hints(record, include_extras=True).items():
-        bare = hint.__origin__
+    for field in msgspec.structs.fields(record):
+        name, bare = field.encode_name, field.type.__origin__
         inner = bare if isinstance(bare, type) else get_args(bare)[0]
         if inner in listed or not _explains_its_fields(inner):
             yield f"{prefix}{name}"

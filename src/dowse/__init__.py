@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dowse._model import (
         Answer,
+        ChunkOutcome,
         Counts,
         DocumentEntry,
         Edge,
         Event,
+        Explanation,
         Fields,
         Freshness,
         Hit,
         IndexReport,
         LeftOut,
         Link,
+        Neighbour,
         OtherPassage,
         Passage,
         Place,
+        Related,
         Response,
         Sentence,
         Step,
@@ -31,15 +35,7 @@ if TYPE_CHECKING:
     from dowse._model.ports import Analyzer, Embedder, Reranker, Store
     from dowse._project.engine import Status
     from dowse._project.registry import Project
-    from dowse._search.explain import ChunkOutcome, Explanation
-    from dowse._search.listing import (
-        Counted,
-        FieldValues,
-        LinkGraph,
-        ListedDocument,
-        Neighbour,
-        Related,
-    )
+    from dowse._search.listing import Counted, FieldValues, LinkGraph, ListedDocument
     from dowse.api import AllDowse, Asking, AsyncAllDowse, AsyncDowse, Dowse, Opening
     from dowse.errors import (
         BadSettings,

@@ -14,23 +14,24 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVa
 from anyio import to_thread
 
 from dowse._config.request import NOTHING, OPTIONS, Call, parse_request
-from dowse._model import Announce, DocumentEntry, Event, IndexReport, Passage, Response, silent
+from dowse._model import (
+    Announce,
+    DocumentEntry,
+    Event,
+    Explanation,
+    IndexReport,
+    Passage,
+    Related,
+    Response,
+    silent,
+)
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Status
 from dowse._project.registry import Project
 from dowse._project.workspace import Given, OpenStore, Workspace
-from dowse._search.explain import Explanation
 from dowse._search.formats import within_texts
-from dowse._search.listing import (
-    SORTS,
-    Counted,
-    FieldValues,
-    LinkGraph,
-    ListedDocument,
-    Related,
-    Sort,
-)
+from dowse._search.listing import SORTS, Counted, FieldValues, LinkGraph, ListedDocument, Sort
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import Mode
 from dowse._util.cancellation import raise_if_cancelled, until_given_up

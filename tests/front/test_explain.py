@@ -6,10 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, Result
-from dowse._model import Step, StrategyRank, Trace
-from dowse._search.explain import ChunkOutcome, Explanation, why
-
-_KEPT = Trace((), ())
+from dowse._model import ChunkOutcome, Explanation, Step, StrategyRank
+from dowse._search.explain import why
 
 
 def _why(dowse: Dowse, *line: object) -> str:
@@ -104,13 +102,18 @@ def test_wrong_calls(dowse: Dowse) -> None:
 
 
 def _explanation(*chunks: ChunkOutcome, failed: tuple[str, ...] = ()) -> Explanation:
-    return Explanation("q", "a.md", "A", 10, 5, failed, chunks, (), ("semantic", "keyword"))
+    return Explanation(
+        query="q", document="a.md", title="A", top_k=10, top_n=5, failed=failed, chunks=chunks
+    )
 
 
 def _outcome(
-    *standing: StrategyRank, rank: int | None = None, trace: Trace = _KEPT, lines: tuple[int, int]
+    *standing: StrategyRank,
+    rank: int | None = None,
+    steps: tuple[Step, ...] = (),
+    lines: tuple[int, int],
 ) -> ChunkOutcome:
-    return ChunkOutcome("0" * 16, (), *lines, rank, None, trace, standing)
+    return ChunkOutcome("0" * 16, (), *lines, rank, None, standing, steps=steps)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def _outcome(
         (
             _explanation(
                 _outcome(
-                    trace=Trace((), (Step("near_dedup", 1, 1, "nearly the same text as b.md:3"),)),
+                    steps=(Step("near_dedup", 1, 1, "nearly the same text as b.md:3"),),
                     lines=(10, 24),
                 )
             ),
@@ -135,9 +138,7 @@ def _outcome(
             ),
         ),
         (
-            _explanation(
-                _outcome(trace=Trace((), (Step("top_n", 1, 1, "place 7 of 9"),)), lines=(4, 4))
-            ),
+            _explanation(_outcome(steps=(Step("top_n", 1, 1, "place 7 of 9"),), lines=(4, 4))),
             "Its best chunk (line 4) came out at place 7 of 9, and only the first 5 are shown.",
         ),
         (
@@ -170,7 +171,7 @@ def _outcome(
     ],
 )
 def test_the_sentence(explanation: Explanation, sentence: str) -> None:
-    assert why(explanation) == sentence
+    assert why(explanation, ("semantic", "keyword")) == sentence
 
 
 @pytest.mark.usefixtures("notes")

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse
 from dowse._interfaces.cli.draw.hits import draw_response
-from dowse._model import Hit, Place, Response, Step, Trace
+from dowse._model import Hit, Place, Response, Step
 from dowse._search.formats import count_tokens
 
 pytestmark = pytest.mark.usefixtures("notes")
@@ -378,12 +378,19 @@ def test_the_explanation_is_no_wider_than_the_terminal() -> None:
         Step("semantic_dedup", 0.9, 0.9, reason),
     )
     hit = Hit(
-        "0" * 16, "1" * 16, "folder/" * 20 + "x.md", "Title " * 30, ("Heading " * 12,) * 3, 2, 1, 9,
-        0.5, "text\n\n" + "\tword" * 60 + "雨" * 90, "snippet " * 40, 0.0, (), (), (), True,
-        Trace(places, steps),
+        score=0.5, id="0" * 16, section="1" * 16, document="folder/" * 20 + "x.md",
+        title="Title " * 30, header_path=("Heading " * 12,) * 3, line=2, first_line=1, last_line=9,
+        date="1970-01-01T00:00:00+00:00", stale=True, tags=(), links_out=(), links_in=(),
+        snippet="snippet " * 40, text="text\n\n" + "\tword" * 60 + "雨" * 90, places=places,
+        steps=steps,
     )  # fmt: skip
-    counts = {"retrieve": 1_000_000, "fuse": 1}
-    response = Response("q", (hit,), counts, 3, {"retrieve": 12.0, "present": 0.1}, ())
+    response = Response(
+        query="q",
+        hits=(hit,),
+        merged=3,
+        counts={"retrieve": 1_000_000, "fuse": 1},
+        seconds={"retrieve": 12.0, "present": 0.1},
+    )
     for full in (False, True):
         drawn = list(draw_response(response, 80, full=full, explain=True))
         paths = [one for one in drawn if hit.document in one.plain]
@@ -409,14 +416,13 @@ def test_a_snippet_without_blanks_fills_its_lines() -> None:
         score=0.5,
         text="",
         snippet="数据质量" * 60,
-        modified=0.0,
+        date="1970-01-01T00:00:00+00:00",
         tags=(),
         links_out=(),
         links_in=(),
         stale=False,
-        trace=Trace((), ()),
     )
-    *_, first, last = draw_response(Response("q", (hit,), {}, 0, {}, ()), 80)
+    *_, first, last = draw_response(Response(query="q", hits=(hit,)), 80)
     assert 70 <= cell_len(last.plain) <= 80
     assert cell_len(first.plain) <= 80
     assert last.plain.endswith(" …")
@@ -424,10 +430,12 @@ def test_a_snippet_without_blanks_fills_its_lines() -> None:
 
 def test_results_without_a_good_match_are_dim_below_a_line_that_says_so() -> None:
     hit = Hit(
-        "a" * 16, "b" * 16, "a.md", "Alpha", (), 1, 1, 2, 0.02, "text", "text", 0.0, (), (), (),
-        False, Trace((), ()), match="weak", reason="only 1 of 3 words found",
+        reason="only 1 of 3 words found", score=0.02, id="a" * 16, section="b" * 16,
+        document="a.md", title="Alpha", header_path=(), line=1, first_line=1, last_line=2,
+        date="1970-01-01T00:00:00+00:00", stale=False, tags=(), links_out=(), links_in=(),
+        snippet="text", text="text",
     )  # fmt: skip
-    found = Response("q", (hit,), {}, 0, {}, ())
+    found = Response(query="q", hits=(hit,))
     first, *others = draw_response(replace(found, no_good_match=True), 80)
     assert first.plain == "No good match. Nearest:"
     assert others[0].plain == " 1  ▰▱▱ weak    Alpha  only 1 of 3 words found"

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import pytest
 
-from dowse._model import Hit, Trace
+from dowse._model import Hit
 
 
 class MakeHit(Protocol):
@@ -41,12 +41,11 @@ def _make_hit(
         score=score,
         text=text,
         snippet="",
-        modified=0.0,
+        date="1970-01-01T00:00:00+00:00",
         tags=(),
         links_out=(),
         links_in=(),
         stale=stale,
-        trace=Trace((), ()),
     )
 
 

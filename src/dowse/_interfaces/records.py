@@ -8,36 +8,23 @@ docs/ and in the OpenAPI description.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from dowse._model import (
-    Answer,
-    Counts,
-    Finding,
-    Freshness,
-    LeftOut,
-    LinkKind,
-    Match,
-    OtherPassage,
-    Place,
-    Step,
-    StrategyRank,
-)
+from dowse._model import Counts, Finding, Freshness, LeftOut, LinkKind, Passage
 from dowse._search.listing import Counted, page_of
 from dowse._text.dates import iso
 
 if TYPE_CHECKING:
-    from dowse._model import Edge, Hit, IndexReport, Passage, Response
+    from dowse._model import Edge, Explanation, Hit, IndexReport, Neighbour, Related, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine, Status
     from dowse._project.registry import Project
     from dowse._project.workspace import Workspace
-    from dowse._search.explain import ChunkOutcome, Explanation
-    from dowse._search.listing import FieldValues, LinkGraph, ListedDocument, Neighbour, Related
+    from dowse._search.listing import FieldValues, LinkGraph, ListedDocument
 
 Searched: TypeAlias = "Engine | AllProjects"
 """What was searched: one project, or all of them."""
@@ -51,209 +38,41 @@ def filled(kind: type[_Record], source: object, **others: object) -> _Record:
     return kind(**same, **others)
 
 
-# ── Searches ─────────────────────────────────────────────────────────────────
+# ── Where files are: a search does not look for them, and people are not shown them ──────────
+
+_OfDocument = TypeVar("_OfDocument", "Hit", "Passage", "Explanation", "Related")
 
 
-class HitRecord(Struct, frozen=True):
-    """A result of `dowse search`."""
-
-    rank: Annotated[int, "From 1."]
-    match: Annotated[Match, "How well it fits the query."]
-    reason: Annotated[str, "Why, in plain words."]
-    score: Annotated[float, "The confidence behind `match`, 0 to 1."]
-    id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
-    section: Annotated[str, "Id of its section."]
-    document: Annotated[str, "Id of the document."]
-    project: Annotated[str, "Name of its project."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Title of the document."]
-    header_path: Annotated[tuple[str, ...], "The headings above `line`."]
-    line: Annotated[int, "Where the match is, from 1."]
-    page: Annotated[int | None, "Page of a PDF where the match is, from 1; null for others."]
-    place: Annotated[str, "Where the match is, for people: `a.md:12`, `manual.pdf p. 12`."]
-    first_line: Annotated[int, "Of `text`, from 1."]
-    last_line: Annotated[int, "The last line of `text`."]
-    modified: Annotated[str, "Of the document."]
-    stale: Annotated[bool, "The file has changed since it was indexed."]
-    tags: Annotated[tuple[str, ...], "Of the document, without `#`."]
-    links_out: Annotated[tuple[str, ...], "Ids of the documents that its document links to."]
-    links_in: Annotated[tuple[str, ...], "Ids of the documents that link to its document."]
-    snippet: Annotated[str, "The part that answers best, matched words between ** and **."]
-    text: Annotated[
-        str,
-        "The best passage with those next to it that match, or the section; with `--max-tokens`,"
-        " what fits of it.",
-    ]
-    more: Annotated[
-        tuple[OtherPassage, ...], "Other places of the document that match, best first."
-    ]
-    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
-    steps: Annotated[tuple[Step, ...], "What each stage did to its score."]
-
-    @classmethod
-    def of(cls, rank: int, hit: Hit, searched: Searched) -> HitRecord:
-        """Make the record of a hit."""
-        engine = searched.of(hit.project)
-        return filled(
-            cls,
-            hit,
-            rank=rank,
-            project=engine.project.name,
-            path=str(engine.path_of(hit.document)),
-            modified=iso(hit.modified),
-            places=hit.trace.places,
-            steps=hit.trace.steps,
-        )
+def with_path(record: _OfDocument, engine: Engine) -> _OfDocument:
+    """Add where the file of a document is."""
+    return replace(record, path=str(engine.path_of(record.document)))
 
 
-class ResponseRecord(Struct, frozen=True):
-    """What `dowse search` and `dowse answer` found."""
+def with_paths(response: Response, searched: Searched) -> Response:
+    """Add where the files of the hits are, unless it is known."""
 
-    project: Annotated[str, "Name of the project; `all` when all were searched."]
-    query: Annotated[str, "As it was asked."]
-    no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."]
-    hits: Annotated[tuple[HitRecord, ...], "Best first."]
-    offset: Annotated[int, "How many results before `hits` were passed over."]
-    total: Annotated[
-        int, "Documents (or passages) in the whole list; at least so many where it is not exact."
-    ]
-    total_is_exact: Annotated[
-        bool, "Whether `total` counts all. A ranking by meaning never ends: it is not counted."
-    ]
-    answer: Annotated[Answer | None, "Of `dowse answer`, when there is a good match."]
-    nearest: Annotated[
-        tuple[HitRecord, ...], "When nothing was found: the best below the threshold, as `hits`."
-    ]
-    removed: Annotated[
-        Mapping[str, int],
-        "When nothing was found, or a good match is among them: chunks that each condition kept"
-        " out.",
-    ]
-    merged: Annotated[int, "Results that replace others with the same meaning."]
-    counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."]
-    seconds: Annotated[Mapping[str, float], "Time by stage."]
-    calibration: Annotated[str, "What the scores are, in a few words."]
-    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
+    def found(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        return tuple(one if one.path else with_path(one, searched.of(one.project)) for one in hits)
 
-    @classmethod
-    def of(cls, response: Response, searched: Searched) -> ResponseRecord:
-        """Make the record of a response."""
-        return filled(
-            cls,
-            response,
-            project=searched.project.name,
-            hits=hit_records(response.hits, searched, response.offset),
-            nearest=hit_records(response.nearest, searched),
-        )
+    return replace(response, hits=found(response.hits), nearest=found(response.nearest))
 
 
-def hit_records(hits: Iterable[Hit], searched: Searched, offset: int = 0) -> tuple[HitRecord, ...]:
-    """Make the records of hits, ranked from 1, or from the first after `offset`."""
-    return tuple(HitRecord.of(rank, hit, searched) for rank, hit in enumerate(hits, offset + 1))
+def related_with_paths(related: Related, engine: Engine) -> Related:
+    """Add where the files of a document and of its neighbours are."""
+
+    def found(neighbours: tuple[Neighbour, ...]) -> tuple[Neighbour, ...]:
+        return tuple(replace(one, path=str(engine.path_of(one.id))) for one in neighbours)
+
+    return replace(
+        with_path(related, engine),
+        linked=found(related.linked),
+        linking=found(related.linking),
+        community=found(related.community),
+        similar=found(related.similar),
+    )
 
 
-class ChunkOutcomeRecord(Struct, frozen=True):
-    """The outcome of a chunk."""
-
-    id: Annotated[str, "Of the chunk."]
-    header_path: Annotated[tuple[str, ...], "The headings above it."]
-    first_line: Annotated[int, "From 1."]
-    last_line: Annotated[int, "The last line of the chunk."]
-    rank: Annotated[int | None, "Its place among the results; null when it is not there."]
-    score: Annotated[float | None, "The last it had; null when no strategy handed it over."]
-    standing: Annotated[
-        tuple[StrategyRank, ...],
-        "Its rank in each strategy among all chunks, without the conditions.",
-    ]
-    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."]
-    steps: Annotated[tuple[Step, ...], "What each stage did to it; `dropped` says why it went."]
-
-    @classmethod
-    def of(cls, outcome: ChunkOutcome) -> ChunkOutcomeRecord:
-        """Make the record of an outcome."""
-        return filled(cls, outcome, places=outcome.trace.places, steps=outcome.trace.steps)
-
-
-class ExplanationRecord(Struct, frozen=True):
-    """What `dowse explain` says."""
-
-    project: Annotated[str, "Name of the project."]
-    query: Annotated[str, "As it was asked."]
-    document: Annotated[str, "Id of the document."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Title of the document."]
-    found: Annotated[bool, "Whether it is among the results."]
-    why: Annotated[str, "The reason, in a sentence."]
-    top_k: Annotated[int, "Candidates that each strategy hands over."]
-    top_n: Annotated[int, "Results at most."]
-    failed: Annotated[tuple[str, ...], "Conditions, as written, that no chunk of it fulfils."]
-    chunks: Annotated[
-        tuple[ChunkOutcomeRecord, ...], "All of it, the one that came furthest first."
-    ]
-    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
-
-    @classmethod
-    def of(cls, explanation: Explanation, engine: Engine) -> ExplanationRecord:
-        """Make the record of an explanation."""
-        best = explanation.best
-        return filled(
-            cls,
-            explanation,
-            project=engine.project.name,
-            path=str(engine.path_of(explanation.document)),
-            found=best is not None and best.rank is not None,
-            chunks=tuple(map(ChunkOutcomeRecord.of, explanation.chunks)),
-        )
-
-
-# ── Links ────────────────────────────────────────────────────────────────────
-
-
-class NeighbourRecord(Struct, frozen=True):
-    """A document that belongs to another one."""
-
-    document: Annotated[str, "Its id."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Its title."]
-    score: Annotated[float | None, "Cosine of the two, for what is similar."]
-
-
-class RelatedRecord(Struct, frozen=True):
-    """What `dowse related` finds."""
-
-    project: Annotated[str, "Name of the project."]
-    document: Annotated[str, "Id of the document."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Title of the document."]
-    links_to: Annotated[tuple[NeighbourRecord, ...], "It links there, in the order of its text."]
-    linked_from: Annotated[tuple[NeighbourRecord, ...], "They link here; fields as in `links_to`."]
-    community: Annotated[
-        tuple[NeighbourRecord, ...],
-        "In its community, though not linked with it; as in `links_to`.",
-    ]
-    similar: Annotated[tuple[NeighbourRecord, ...], "By meaning, best first; as in `links_to`."]
-    dangling: Annotated[tuple[str, ...], "Links that lead nowhere yet, as written."]
-
-    @classmethod
-    def of(cls, related: Related, engine: Engine) -> RelatedRecord:
-        """Make the record of what belongs to a document."""
-
-        def records(neighbours: Sequence[Neighbour]) -> tuple[NeighbourRecord, ...]:
-            return tuple(
-                NeighbourRecord(one.id, str(engine.path_of(one.id)), one.title, one.score)
-                for one in neighbours
-            )
-
-        return filled(
-            cls,
-            related,
-            project=engine.project.name,
-            path=str(engine.path_of(related.document)),
-            links_to=records(related.linked),
-            linked_from=records(related.linking),
-            community=records(related.community),
-            similar=records(related.similar),
-        )
+# ── The link graph ───────────────────────────────────────────────────────────
 
 
 class NodeRecord(Struct, frozen=True):
@@ -405,28 +224,11 @@ class DocumentsRecord(Struct, frozen=True):
     total: Annotated[int, "How many match; `documents` may be a part of them."]
 
 
-class PassageRecord(Struct, frozen=True):
-    """A passage that `dowse get` shows."""
-
-    document: Annotated[str, "Id of the document."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Title of the document."]
-    first_line: Annotated[int, "From 1."]
-    last_line: Annotated[int, "The last line of the passage."]
-    total_lines: Annotated[int, "Of the document."]
-    text: Annotated[str, "As the index has it."]
-
-    @classmethod
-    def of(cls, passage: Passage, engine: Engine) -> PassageRecord:
-        """Make the record of a passage."""
-        return filled(cls, passage, path=str(engine.path_of(passage.document)))
-
-
 class PassagesRecord(Struct, frozen=True):
     """What `dowse get` shows."""
 
     project: Annotated[str, "Name of the project."]
-    passages: Annotated[tuple[PassageRecord, ...], "In the order asked for."]
+    passages: Annotated[tuple[Passage, ...], "In the order asked for."]
 
 
 class ProjectRecord(Struct, frozen=True):

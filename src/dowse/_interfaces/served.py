@@ -14,24 +14,18 @@ import socket
 import stat
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from datetime import datetime
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlencode
 
-from msgspec import Struct
+import msgspec
 
 from dowse import __version__
 from dowse._util.locations import Locations, locations
 
 if TYPE_CHECKING:
     from dowse._interfaces.cli.call import Call
-    from dowse._model import Passage, Response
-    from dowse._project.engine import Engine
-    from dowse._search.explain import Explanation
-    from dowse._search.listing import Related
-    from dowse._search.request import SearchRequest
 
 _T = TypeVar("_T")
 NO_SERVER = "DOWSE_NO_SERVER"
@@ -210,174 +204,25 @@ def _is_own_socket(path: Path) -> bool:
     return stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid()
 
 
-# ── The engine of a server ───────────────────────────────────────────────────
+def ask(
+    call: Call, what: str, kind: type[_T], *more: Mapping[str, Sequence[str]]
+) -> tuple[_T, ...] | None:
+    """Return what a running server answers to each of some requests; None: it does not.
 
-
-class ServedProject(Struct):
-    """A project of which a server told something: its name, and the files of its documents."""
-
-    name: str
-    files: dict[str, Path]
-
-    @property
-    def project(self) -> ServedProject:
-        """The project itself, as an engine has it."""
-        return self
-
-    def path_of(self, document: str) -> Path:
-        """Return the file of a document that the server has named."""
-        return self.files[document]
-
-
-class ServedEngine:
-    """The engine of a running server, for what commands ask; one of this process where it fails.
-
-    It has the methods of an engine, or of all projects, that these commands call. `asked` is what
-    the user has typed, as the API takes it. `open_here` opens an engine of this process.
-    """
-
-    writes_answers = False  # a server refuses that: it takes long, and may cost money
-
-    def __init__(
-        self,
-        server: RunningServer,
-        project: str | None,
-        asked: Mapping[str, Sequence[str]],
-        open_here: Callable[[], Any],
-    ) -> None:
-        self._server = server
-        self._asked = dict(asked) | ({"project": [project]} if project else {})
-        self._open_here = open_here
-        self._here: Engine | None = None  # the engine of this process, once it is needed
-        self._projects: dict[str, ServedProject] = {}
-        self._answered = ""  # the project that the last answer is about
-
-    @property
-    def project(self) -> Any:
-        """The project that was asked."""
-        return self._here.project if self._here else self._projects[self._answered]
-
-    def of(self, project: str) -> Any:
-        """Return what knows the files of a project; without a name, of the one that was asked."""
-        return self._here.of(project) if self._here else self._projects[project or self._answered]
-
-    def hold(self) -> AbstractContextManager[None]:
-        """Do nothing: each answer of a server comes from one generation of its index."""
-        return nullcontext()
-
-    def path_of(self, document: str) -> Path:
-        """Return the file of a document."""
-        path: Path = self.of("").path_of(document)
-        return path
-
-    def search(self, request: SearchRequest) -> Response:
-        """Search."""
-        found = self._response("search")
-        return self._engine.search(request) if found is None else found
-
-    def answer(self, request: SearchRequest) -> Response:
-        """Search, and answer."""
-        found = self._response("answer")
-        return self._engine.answer(request) if found is None else found
-
-    def explain(self, request: SearchRequest, reference: str, *, here: Path) -> Explanation:
-        """Say why a document is, or is not, among the results."""
-        told = self._told("explain", {"reference": [reference]})
-        if told is None:
-            return self._engine.explain(request, reference, here=here)
-        from dowse._search.explain import Explanation  # noqa: PLC0415  other commands need none
-
-        return _convert(told | {"chunks": _traced(told["chunks"])}, Explanation)
-
-    def related(self, reference: str, limit: int, *, here: Path) -> Related:
-        """Return what belongs to a document."""
-        told = self._told("related", {"reference": [reference], "n": [str(limit)]})
-        if told is None:
-            return self._engine.related(reference, limit, here=here)
-        from dowse._search.listing import Related  # noqa: PLC0415  as above
-
-        names = {"links_to": "linked", "linked_from": "linking"}
-        for name in ("links_to", "linked_from", "community", "similar"):
-            told[names.get(name, name)] = [one | {"id": one["document"]} for one in told[name]]
-            for one in told[name]:
-                self.of("").files[one["document"]] = Path(one["path"])
-        return _convert(told, Related)
-
-    def get(self, reference: str, *, here: Path) -> Passage:
-        """Return a document, or a part of it."""
-        told = self._told("document", {"reference": [reference]})
-        if told is None:
-            return self._engine.get(reference, here=here)
-        from dowse._model import Passage  # noqa: PLC0415  as above
-
-        return _convert(told, Passage)
-
-    @property
-    def _engine(self) -> Engine:
-        if self._here is None:
-            self._here = self._open_here()
-        return self._here
-
-    def _told(self, what: str, more: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
-        """Return what the server answers; None: it does not, and will not be asked again."""
-        if self._here is not None:
-            return None
-        import msgspec  # noqa: PLC0415  most processes find no server
-
-        # What is shown is cut to a number of tokens here, where it is known how it is shown.
-        asked = {name: value for name, value in self._asked.items() if name != "max_tokens"}
-        try:
-            body = self._server.get(f"/api/v1/{what}", asked | dict(more), _ANSWER)
-            told: dict[str, Any] = msgspec.json.decode(body)
-        except (NotAnswered, msgspec.DecodeError):
-            return None
-        self._answered = told["project"]
-        self._note(told["project"], told)
-        return told
-
-    def _note(self, project: str, told: Mapping[str, Any]) -> None:
-        known = self._projects.setdefault(project, ServedProject(project, {}))
-        if "path" in told:
-            known.files[told["document"]] = Path(told["path"])
-
-    def _response(self, what: str) -> Response | None:
-        told = self._told(what, {})
-        if told is None:
-            return None
-        from dowse._model import Response  # noqa: PLC0415  as above
-
-        for hit in told["hits"] + told["nearest"]:
-            self._note(hit["project"], hit)
-            hit["modified"] = datetime.fromisoformat(hit["modified"]).timestamp()
-            if hit["project"] == told["project"]:  # a hit names it only where all are searched
-                hit["project"] = ""
-        told |= {name: _traced(told[name]) for name in ("hits", "nearest")}
-        return _convert(told, Response)
-
-
-@contextmanager
-def ask(call: Call, open_here: Callable[[], AbstractContextManager[_T]]) -> Iterator[_T]:
-    """Open what a command only asks: the engine of a running server, or one of this process.
-
-    The second is opened only if no server answers.
+    A request is what the user has typed, as the API takes it, and `more`.
     """
     server = None if call.alone else find_server()
-    with ExitStack() as opened:
-        if server is None:
-            yield opened.enter_context(open_here())
-        else:
-            # It is no engine, but has all that is asked of one.
-            served: Any = ServedEngine(
-                server, call.project, call.asked, lambda: opened.enter_context(open_here())
+    if server is None:
+        return None
+    # What is shown is cut to a number of tokens here, where it is known how it is shown.
+    asked = {name: value for name, value in call.asked.items() if name != "max_tokens"}
+    asked |= {"project": [call.project]} if call.project else {}
+    try:
+        return tuple(
+            msgspec.json.decode(
+                server.get(f"/api/v1/{what}", asked | dict(one), _ANSWER), type=kind
             )
-            yield served
-
-
-def _traced(told: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [one | {"trace": {name: one[name] for name in ("places", "steps")}} for one in told]
-
-
-def _convert(told: dict[str, Any], kind: type[_T]) -> _T:
-    import msgspec  # noqa: PLC0415  as above
-
-    return msgspec.convert(told, kind)
+            for one in more
+        )
+    except (NotAnswered, msgspec.DecodeError):
+        return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from dowse._model.index import Scores
 from dowse._text.matching import Sign
@@ -128,15 +130,16 @@ class StrategyRank(Struct, frozen=True):
     score: float  # raw: a cosine, a BM25 score
 
 
-class Passage(Struct, frozen=True):
+class Passage(Struct, frozen=True, kw_only=True):
     """A document, or some lines of it."""
 
-    document: str
-    title: str
-    first_line: int
-    last_line: int
-    total_lines: int
-    text: str
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."] = ""  # interfaces find it for their JSON
+    title: Annotated[str, "Title of the document."]
+    first_line: Annotated[int, "From 1."]
+    last_line: Annotated[int, "The last line of the passage."]
+    total_lines: Annotated[int, "Of the document."]
+    text: Annotated[str, "As the index has it."]
 
 
 class OtherPassage(Struct, frozen=True):
@@ -149,30 +152,46 @@ class OtherPassage(Struct, frozen=True):
     score: float  # of the best chunk in it, 0 to 1
 
 
-class Hit(Struct, frozen=True):
-    """One result: a document by its best passage, or a passage."""
+class Hit(Struct, frozen=True, kw_only=True):
+    """A result of `dowse search`."""
 
-    id: str  # of the best chunk, or of its section when parents are on
-    section: str  # the id of its section
-    document: str
-    title: str
-    header_path: tuple[str, ...]  # the headings above `line`
-    line: int  # where the match is
-    first_line: int  # of the text: the best passage with those next to it that match as well
-    last_line: int
-    score: float  # 0 to 1
-    text: str
-    snippet: str  # the part of the text that answers best, matched words between ** and **
-    modified: float
-    tags: tuple[str, ...]
-    links_out: tuple[str, ...]  # ids of the documents that its document links to
-    links_in: tuple[str, ...]  # and of those that link to it
-    stale: bool  # the file has changed since it was indexed
-    trace: Trace
-    more: tuple[OtherPassage, ...] = ()  # other places of the document that match, best first
-    match: Match = "weak"  # how well it fits the query
-    reason: str = ""  # why, in plain words: "exact title", "only 1 of 3 words found"
-    project: str = ""  # that it is from, when all projects were searched
+    rank: Annotated[int, "From 1."] = 1
+    match: Annotated[Match, "How well it fits the query."] = "weak"
+    reason: Annotated[str, "Why, in plain words."] = ""
+    score: Annotated[float, "The confidence behind `match`, 0 to 1."]
+    id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
+    section: Annotated[str, "Id of its section."]
+    document: Annotated[str, "Id of the document."]
+    project: Annotated[str, "Name of its project."] = ""
+    path: Annotated[str, "Where the file is, absolute."] = ""  # interfaces find it for their JSON
+    title: Annotated[str, "Title of the document."]
+    header_path: Annotated[tuple[str, ...], "The headings above `line`."]
+    line: Annotated[int, "Where the match is, from 1."]
+    page: Annotated[int | None, "Page of a PDF where the match is, from 1; null for others."] = None
+    place: Annotated[str, "Where the match is, for people: `a.md:12`, `manual.pdf p. 12`."] = ""
+    first_line: Annotated[int, "Of `text`, from 1."]
+    last_line: Annotated[int, "The last line of `text`."]
+    date: Annotated[str, "Of the document."] = field(name="modified")
+    stale: Annotated[bool, "The file has changed since it was indexed."]
+    tags: Annotated[tuple[str, ...], "Of the document, without `#`."]
+    links_out: Annotated[tuple[str, ...], "Ids of the documents that its document links to."]
+    links_in: Annotated[tuple[str, ...], "Ids of the documents that link to its document."]
+    snippet: Annotated[str, "The part that answers best, matched words between ** and **."]
+    text: Annotated[
+        str,
+        "The best passage with those next to it that match, or the section; with `--max-tokens`,"
+        " what fits of it.",
+    ]
+    more: Annotated[
+        tuple[OtherPassage, ...], "Other places of the document that match, best first."
+    ] = ()
+    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."] = ()
+    steps: Annotated[tuple[Step, ...], "What each stage did to its score."] = ()
+
+    def __post_init__(self) -> None:
+        page = page_of(self.document, self.header_path)
+        force_setattr(self, "page", page)
+        force_setattr(self, "place", place_of(self.document, page, f"{self.line}"))
 
     def __repr__(self) -> str:
         return f"<Hit {_hit_line(self)}>"
@@ -185,14 +204,14 @@ class Hit(Struct, frozen=True):
         return shown if page is None else tuple(one for one in shown if one != f"Page {page}")
 
     @property
-    def page(self) -> int | None:
-        """Return the page of a PDF where the match is, from 1; None for other files."""
-        return page_of(self.document, self.header_path)
+    def modified(self) -> float:
+        """Return the date of the document in seconds since 1970."""
+        return datetime.fromisoformat(self.date).timestamp()
 
     @property
-    def place(self) -> str:
-        """Return where the match is: `guides/restore.md:12`, `manual.pdf p. 12`."""
-        return place_of(self.document, self.page, f"{self.line}")
+    def trace(self) -> Trace:
+        """Return what happened to it on its way."""
+        return Trace(self.places, self.steps)
 
 
 class Sentence(Struct, frozen=True):
@@ -211,24 +230,36 @@ class Answer(Struct, frozen=True):
     written_by: Annotated[str, "The model that wrote it; empty: the documents' own sentences."]
 
 
-class Response(Struct, frozen=True):
-    """The answer to a query: a collection of hits, best first, which a notebook can show."""
+class Response(Struct, frozen=True, kw_only=True):
+    """What `dowse search` and `dowse answer` found."""
 
-    query: str
-    hits: tuple[Hit, ...]
-    counts: Mapping[str, int]  # candidates left after each stage, in order
-    merged: int  # clusters of similar results that semantic dedup made one
-    seconds: Mapping[str, float]  # time each stage took that ran
-    notices: tuple[str, ...]  # what could not be done, and how to change that
-    calibration: str = ""  # what the scores are, in a few words
-    nearest: tuple[Hit, ...] = ()  # when nothing was found: the best below the threshold
-    # By condition what it kept out: when nothing was found, or a good match is among it.
-    removed: Mapping[str, int] = field(default_factory=dict)
-    answer: Answer | None = None  # when one was asked for and the results hold one
-    no_good_match: bool = False  # even the best of the hits hardly fits the query
-    total: int = 0  # results in the whole list; at least so many where it is not exact
-    total_is_exact: bool = True
-    offset: int = 0  # how many results before `hits` were passed over
+    project: Annotated[str, "Name of the project; `all` when all were searched."] = ""
+    query: Annotated[str, "As it was asked."]
+    no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."] = False
+    hits: Annotated[tuple[Hit, ...], "Best first."] = ()
+    offset: Annotated[int, "How many results before `hits` were passed over."] = 0
+    total: Annotated[
+        int, "Documents (or passages) in the whole list; at least so many where it is not exact."
+    ] = 0
+    total_is_exact: Annotated[
+        bool, "Whether `total` counts all. A ranking by meaning never ends: it is not counted."
+    ] = True
+    answer: Annotated[Answer | None, "Of `dowse answer`, when there is a good match."] = None
+    nearest: Annotated[
+        tuple[Hit, ...], "When nothing was found: the best below the threshold, as `hits`."
+    ] = ()
+    removed: Annotated[
+        Mapping[str, int],
+        "When nothing was found, or a good match is among them: chunks that each condition kept"
+        " out.",
+    ] = field(default_factory=dict)
+    merged: Annotated[int, "Results that replace others with the same meaning."] = 0
+    counts: Annotated[Mapping[str, int], "Candidates left after each stage, in order."] = field(
+        default_factory=dict
+    )
+    seconds: Annotated[Mapping[str, float], "Time by stage."] = field(default_factory=dict)
+    calibration: Annotated[str, "What the scores are, in a few words."] = ""
+    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."] = ()
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -243,6 +274,81 @@ class Response(Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         return "\n".join(_html(self))
+
+
+class ChunkOutcome(Struct, frozen=True):
+    """The outcome of a chunk."""
+
+    id: Annotated[str, "Of the chunk."]
+    header_path: Annotated[tuple[str, ...], "The headings above it."]
+    first_line: Annotated[int, "From 1."]
+    last_line: Annotated[int, "The last line of the chunk."]
+    rank: Annotated[int | None, "Its place among the results; null when it is not there."]
+    score: Annotated[float | None, "The last it had; null when no strategy handed it over."]
+    standing: Annotated[
+        tuple[StrategyRank, ...],
+        "Its rank in each strategy among all chunks, without the conditions.",
+    ]
+    places: Annotated[tuple[Place, ...], "Where each strategy put it, and what that gave it."] = ()
+    steps: Annotated[
+        tuple[Step, ...], "What each stage did to it; `dropped` says why it went."
+    ] = ()
+
+    @property
+    def trace(self) -> Trace:
+        """Return what happened to it on its way."""
+        return Trace(self.places, self.steps)
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """What `dowse explain` says."""
+
+    project: Annotated[str, "Name of the project."] = ""
+    query: Annotated[str, "As it was asked."]
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."] = ""  # interfaces find it for their JSON
+    title: Annotated[str, "Title of the document."]
+    found: Annotated[bool, "Whether it is among the results."] = False
+    why: Annotated[str, "The reason, in a sentence."] = ""
+    top_k: Annotated[int, "Candidates that each strategy hands over."]
+    top_n: Annotated[int, "Results at most."]
+    failed: Annotated[tuple[str, ...], "Conditions, as written, that no chunk of it fulfils."] = ()
+    chunks: Annotated[tuple[ChunkOutcome, ...], "All of it, the one that came furthest first."]
+    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."] = ()
+
+    @property
+    def best(self) -> ChunkOutcome | None:
+        """The first of them; None when the document has no chunks."""
+        return self.chunks[0] if self.chunks else None
+
+
+class Neighbour(Struct, frozen=True, kw_only=True):
+    """A document that belongs to another one."""
+
+    id: Annotated[str, "Its id."] = field(name="document")
+    path: Annotated[str, "Where the file is, absolute."] = ""  # interfaces find it for their JSON
+    title: Annotated[str, "Its title."]
+    score: Annotated[float | None, "Cosine of the two, for what is similar."] = None
+
+
+class Related(Struct, frozen=True, kw_only=True):
+    """What `dowse related` finds."""
+
+    project: Annotated[str, "Name of the project."] = ""
+    document: Annotated[str, "Id of the document."]
+    path: Annotated[str, "Where the file is, absolute."] = ""
+    title: Annotated[str, "Title of the document."]
+    linked: Annotated[tuple[Neighbour, ...], "It links there, in the order of its text."] = field(
+        name="links_to"
+    )
+    linking: Annotated[tuple[Neighbour, ...], "They link here; fields as in `links_to`."] = field(
+        name="linked_from"
+    )
+    community: Annotated[
+        tuple[Neighbour, ...], "In its community, though not linked with it; as in `links_to`."
+    ]
+    similar: Annotated[tuple[Neighbour, ...], "By meaning, best first; as in `links_to`."]
+    dangling: Annotated[tuple[str, ...], "Links that lead nowhere yet, as written."]
 
 
 # ── Confidence ───────────────────────────────────────────────────────────────

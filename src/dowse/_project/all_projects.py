@@ -132,23 +132,24 @@ class AllProjects:
 def _merged(
     query: str, found: Mapping[str, Response], failed: Sequence[str], limit: int
 ) -> Response:
-    hits = _best([(name, hit) for name, one in found.items() for hit in one.hits], limit)
-    near = [(name, hit) for name, one in found.items() for hit in one.nearest]
+    hits = _best([hit for one in found.values() for hit in one.hits], limit)
+    near = [hit for one in found.values() for hit in one.nearest]
     good = any(one.hits and not one.no_good_match for one in found.values())
     calibrations = {one.calibration for one in found.values()}
     return Response(
-        query,
-        hits,
-        _sums([one.counts for one in found.values()]) | {"top_n": len(hits)},
-        sum(one.merged for one in found.values()),
-        _sums([one.seconds for one in found.values()]),
-        (*_notices(found), *failed),
-        calibrations.pop() if len(calibrations) == 1 else "",
-        nearest=() if hits else _best(near, limit),
-        removed={} if good else _sums([one.removed for one in found.values()]),
+        project=ALL,
+        query=query,
         no_good_match=bool(hits) and not good,
+        hits=hits,
         total=sum(one.total for one in found.values()),
         total_is_exact=all(one.total_is_exact for one in found.values()),
+        nearest=() if hits else _best(near, limit),
+        removed={} if good else _sums([one.removed for one in found.values()]),
+        merged=sum(one.merged for one in found.values()),
+        counts=_sums([one.counts for one in found.values()]) | {"top_n": len(hits)},
+        seconds=_sums([one.seconds for one in found.values()]),
+        calibration=calibrations.pop() if len(calibrations) == 1 else "",
+        notices=(*_notices(found), *failed),
     )
 
 
@@ -166,10 +167,10 @@ def _sentences(found: Mapping[str, Response], hits: Sequence[Hit]) -> list[Sente
     return sorted(moved, key=lambda one: one.hit)
 
 
-def _best(hits: Sequence[tuple[str, Hit]], limit: int) -> tuple[Hit, ...]:
+def _best(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
     """Return the best hits; those of a project stay in order, and names break ties."""
-    named = [replace(hit, project=name) for name, hit in hits]
-    return tuple(sorted(named, key=lambda hit: (-hit.score, hit.project))[:limit])
+    best = sorted(hits, key=lambda hit: (-hit.score, hit.project))[:limit]
+    return tuple(replace(hit, rank=rank) for rank, hit in enumerate(best, 1))
 
 
 def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

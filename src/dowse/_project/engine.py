@@ -23,11 +23,13 @@ from dowse._model import (
     Counts,
     DocumentEntry,
     Edge,
+    Explanation,
     Finding,
     Freshness,
     IndexReport,
     ModelFit,
     Passage,
+    Related,
     Response,
     Shard,
     Stamp,
@@ -38,14 +40,13 @@ from dowse._project.registry import Project
 from dowse._project.state import unfinished_run, unread_of
 from dowse._search.answer import with_answer, with_written_answer
 from dowse._search.confidence import read_fit
-from dowse._search.explain import Explanation, explain
+from dowse._search.explain import explain
 from dowse._search.listing import (
     Counted,
     FieldValues,
     Filter,
     LinkGraph,
     ListedDocument,
-    Related,
     Sort,
     find_related,
     list_documents,
@@ -320,6 +321,7 @@ class Engine:
                 time.time(),
                 read_fit(self.project.folder) if has_vectors else None,
                 min(1.0, sizes.embedded / sizes.chunks) if sizes and sizes.chunks else 1.0,
+                self.project.name,
             )
             search = SearchState(request, settings, reader, search_parts)
             search.notices += [unfinished] if unfinished else []
@@ -379,7 +381,8 @@ class Engine:
         """Find what belongs to a document: by links, by community, by meaning."""
         with self.read() as reader:
             document = self._passage(reader, reference, here).document
-            return find_related(reader, document, limit)
+            related = find_related(reader, document, limit)
+            return replace(related, project=self.project.name)
 
     def graph(self) -> LinkGraph:
         """Return all documents and the links between them."""

@@ -4,45 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._model import StrategyRank, Trace
+from dowse._model import ChunkOutcome, Explanation, StrategyRank
 from dowse._search.state import SearchState
 from dowse._search.strategies import Strategy, rankers
-
-
-class ChunkOutcome(Struct, frozen=True):
-    """The outcome of one chunk of the document."""
-
-    id: str  # of the chunk
-    header_path: tuple[str, ...]
-    first_line: int
-    last_line: int
-    rank: int | None  # its place among the results, from 1; None when it is not there
-    score: float | None  # the last it had; None when no strategy handed it over
-    trace: Trace
-    standing: tuple[StrategyRank, ...]  # where each strategy ranks it among all chunks
-
-
-class Explanation(Struct, frozen=True):
-    """What happened to a document in a search."""
-
-    query: str
-    document: str
-    title: str
-    top_k: int  # candidates that each strategy hands over
-    top_n: int  # results at most
-    failed: tuple[str, ...]  # conditions, as written, that no chunk of it fulfils
-    chunks: tuple[ChunkOutcome, ...]  # results, then what was dropped, then what no strategy found
-    notices: tuple[str, ...]  # what could not be done, and how to change that
-    strategies: tuple[str, ...] = ()  # that could rank it
-    why: str = ""  # the reason, in a sentence
-
-    @property
-    def best(self) -> ChunkOutcome | None:
-        """The first of them; None when the document has no chunks."""
-        return self.chunks[0] if self.chunks else None
 
 
 def explain(search: SearchState, document_id: str) -> Explanation:
@@ -63,15 +29,19 @@ def explain(search: SearchState, document_id: str) -> Explanation:
             chunk.last_line,
             shown.get(key),
             candidate.score if candidate else None,
-            candidate.trace if candidate else Trace((), ()),
             standing[key],
+            tuple(candidate.places) if candidate else (),
+            tuple(candidate.steps) if candidate else (),
         )
         outcomes.append(outcome)
     entry = search.reader.catalogue.document(document_id)
+    chunks = tuple(sorted(outcomes, key=_how_far))
     explained = Explanation(
+        project=search.parts.project,
         query=search.request.query,
         document=document_id,
         title=entry.entry.fields.title if entry else document_id,
+        found=bool(chunks) and chunks[0].rank is not None,
         top_k=search.limit,
         top_n=search.settings.search.top_n,
         failed=tuple(
@@ -79,11 +49,10 @@ def explain(search: SearchState, document_id: str) -> Explanation:
             for condition in search.conditions
             if not set(keys) & set(search.meeting([condition]).tolist())
         ),
-        chunks=tuple(sorted(outcomes, key=_how_far)),
-        strategies=tuple(one.name for one in able),
+        chunks=chunks,
         notices=tuple(search.notices),
     )
-    return replace(explained, why=why(explained))
+    return replace(explained, why=why(explained, [one.name for one in able]))
 
 
 def _able(search: SearchState) -> tuple[Strategy, ...]:
@@ -119,8 +88,8 @@ def _how_far(outcome: ChunkOutcome) -> tuple[int, float, int, int]:
 # ── Why a document is where it is in the results, or not there, in a sentence ──────────────────
 
 
-def why(explanation: Explanation) -> str:
-    """Say the reason that came first."""
+def why(explanation: Explanation, strategies: Sequence[str]) -> str:
+    """Say the reason that came first; `strategies` could rank the document."""
     best, failed = explanation.best, explanation.failed
     if best is None:
         return "It has no text that could be found."
@@ -130,9 +99,9 @@ def why(explanation: Explanation) -> str:
         return f"The condition {failed[0]} keeps it out."
     if failed:
         return f"The conditions {', '.join(failed[:-1])} and {failed[-1]} keep it out."
-    if best.trace.steps and best.trace.steps[-1].dropped:
+    if best.steps and best.steps[-1].dropped:
         return _dropped(best, explanation.top_n)
-    return _unplaced(explanation)
+    return _unplaced(explanation, strategies)
 
 
 def lines_of(outcome: ChunkOutcome) -> str:
@@ -143,7 +112,7 @@ def lines_of(outcome: ChunkOutcome) -> str:
 
 
 def _dropped(best: ChunkOutcome, top_n: int) -> str:
-    step = best.trace.steps[-1]
+    step = best.steps[-1]
     chunk = f"Its best chunk ({lines_of(best)})"
     if step.stage == "top_n":
         shown = "the first result is" if top_n == 1 else f"the first {top_n} are"
@@ -151,7 +120,7 @@ def _dropped(best: ChunkOutcome, top_n: int) -> str:
     return f"{chunk} was dropped by {step.stage}: {step.dropped}."
 
 
-def _unplaced(explanation: Explanation) -> str:
+def _unplaced(explanation: Explanation, strategies: Sequence[str]) -> str:
     best: dict[str, StrategyRank] = {}  # by strategy, of the chunk that it likes best
     for place in (place for outcome in explanation.chunks for place in outcome.standing):
         if place.strategy not in best or place.rank < best[place.strategy].rank:
@@ -161,7 +130,7 @@ def _unplaced(explanation: Explanation) -> str:
         return f"{_ranks(within[0])}, but no chunk of it fulfils all conditions at once."
     reasons = [
         _ranks(best[strategy]) if strategy in best else f"{strategy} does not find it"
-        for strategy in explanation.strategies
+        for strategy in strategies
     ]
     said = f"No strategy placed it among its first {explanation.top_k}"
     return f"{said}: {', '.join(reasons)}." if reasons else f"{said}."

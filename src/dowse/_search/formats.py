@@ -224,12 +224,12 @@ def as_markdown(response: Response) -> str:
 
 
 def with_projects(response: Response) -> Response:
-    """Let each title name its project, where all projects were searched."""
+    """Let each title name its project, where it is not the one that was searched."""
 
     def named(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         return tuple(
             replace(hit, title=f"{hit.title or hit.document} — {hit.project}")
-            if hit.project
+            if hit.project != response.project
             else hit
             for hit in hits
         )

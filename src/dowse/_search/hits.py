@@ -18,14 +18,17 @@ from dowse._model import Hit, OtherPassage, StoredChunk
 from dowse._search.confidence import QueryWords, label
 from dowse._search.documents import is_stale
 from dowse._search.state import Candidate, SearchState
+from dowse._text.dates import iso
 from dowse._text.markdown import Piece, heading_path, pieces, plain, under_headings
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced, late_pattern
 from dowse._text.sentences import sentence_ends
 
 
-def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit, ...]:
-    """Make the hits for these candidates."""
+def make_hits(
+    search: SearchState, candidates: Sequence[Candidate], offset: int = 0
+) -> tuple[Hit, ...]:
+    """Make the hits for these candidates, ranked from the first after `offset`."""
     reader, words, hits = (
         search.reader,
         QueryWords(search.query, search.parts.analyzer.query_terms),
@@ -35,7 +38,7 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
     edges = reader.links.of(ids) if ids else []
     files = cache(reader.catalogue.files)  # needed only when a file's time has changed
     rarity = search.rarity("body", search.query.terms)
-    for candidate in candidates:
+    for rank, candidate in enumerate(candidates, offset + 1):
         chunk, document = candidate.stored.chunk, candidate.stored.document
         above, passage, passage_line = chunk.header_path, candidate.stored.text, chunk.first_line
         if (heading := candidate.heading) is not None:
@@ -49,26 +52,29 @@ def make_hits(search: SearchState, candidates: Sequence[Candidate]) -> tuple[Hit
         into = dict.fromkeys(edge.source for edge in own if edge.source != document.id)
         hits.append(
             Hit(
+                rank=rank,
+                match=match,
+                reason=reason,
+                score=candidate.score,
                 id=candidate.section.id if candidate.section else chunk.id,
                 section=chunk.section,
                 document=document.id,
+                project=search.parts.project,
                 title=document.fields.title,
                 header_path=heading_path(above, found.headings),
                 line=passage_line + found.line,
                 first_line=first_line,
                 last_line=last_line,
-                score=candidate.score,
-                text=text,
-                snippet=found.text,
-                modified=document.modified,
+                date=iso(document.modified),
+                stale=is_stale(search.parts.roots, document, files),
                 tags=document.fields.tags,
                 links_out=tuple(filter(None, out)),
                 links_in=tuple(into),
-                stale=is_stale(search.parts.roots, document, files),
-                trace=candidate.trace,
+                snippet=found.text,
+                text=text,
                 more=_more(candidate, first_line, last_line),
-                match=match,
-                reason=reason,
+                places=tuple(candidate.places),
+                steps=tuple(candidate.steps),
             )
         )
     return tuple(hits)

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from dowse._model import DocumentEntry, Edge
+from dowse._model import DocumentEntry, Edge, Neighbour, Related
 from dowse._model.ports import IndexReader
 from dowse._search.strategies import one_per_document
 from dowse._text.matching import fold
@@ -161,26 +161,6 @@ def _links_in(reading: IndexReader) -> Counter[str]:
 # ── What belongs to a document ──────────────────────────────────────────────────
 
 
-class Neighbour(Struct, frozen=True):
-    """A document that belongs to another one."""
-
-    id: str
-    title: str
-    score: float | None = None  # the cosine, for what is similar
-
-
-class Related(Struct, frozen=True):
-    """What belongs to a document, by each of four reasons."""
-
-    document: str
-    title: str
-    linked: tuple[Neighbour, ...]  # it links there, in the order of its text
-    linking: tuple[Neighbour, ...]  # they link here
-    dangling: tuple[str, ...]  # links that lead nowhere yet, as written
-    community: tuple[Neighbour, ...]  # in its community, though not linked with it
-    similar: tuple[Neighbour, ...]  # by meaning, best first
-
-
 class LinkGraph(Struct, frozen=True):
     """All documents and the links between them."""
 
@@ -204,16 +184,17 @@ def find_related(reading: IndexReader, document_id: str, limit: int) -> Related:
 
     def named(names: Iterable[str]) -> tuple[Neighbour, ...]:
         kept = [name for name in names if name != document_id][:limit]
-        return tuple(Neighbour(name, entries[name].fields.title) for name in kept)
+        return tuple(Neighbour(id=name, title=entries[name].fields.title) for name in kept)
 
+    dangling = _distinct(edge.link.target for edge in edges if edge.target is None)
     return Related(
-        document_id,
-        entries[document_id].fields.title,
-        named(linked),
-        named(linking),
-        tuple(_distinct(edge.link.target for edge in edges if edge.target is None))[:limit],
-        named(together if group is not None else []),
-        _similar(reading, document_id, entries, limit),
+        document=document_id,
+        title=entries[document_id].fields.title,
+        linked=named(linked),
+        linking=named(linking),
+        community=named(together if group is not None else []),
+        similar=_similar(reading, document_id, entries, limit),
+        dangling=tuple(dangling[:limit]),
     )
 
 
@@ -234,7 +215,11 @@ def _similar(
     best = one_per_document(reading, others, limit)
     scores = dict(best)
     return tuple(
-        Neighbour(one.document.id, entries[one.document.id].fields.title, scores[one.key])
+        Neighbour(
+            id=one.document.id,
+            title=entries[one.document.id].fields.title,
+            score=scores[one.key],
+        )
         for one in reading.catalogue.chunks(list(scores))
     )
 

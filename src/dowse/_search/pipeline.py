@@ -382,20 +382,21 @@ def run_search(search: SearchState) -> Response:
     run_stages(search, SEARCH_FLOW, seconds)
     began, offset = time.perf_counter(), search.request.offset
     search.no_good_match = has_no_good_match(search)
-    hits = make_hits(search, search.candidates[offset:])
+    hits = make_hits(search, search.candidates[offset:], offset)
     seconds["present"] = time.perf_counter() - began
     response = Response(
-        search.request.query,
-        hits,
-        search.counts,
-        search.merged,
-        seconds,
-        tuple(search.notices),
-        search.calibration,
+        project=search.parts.project,
+        query=search.request.query,
         no_good_match=search.no_good_match,
+        hits=hits,
+        offset=offset,
         total=search.total,
         total_is_exact=_is_whole(search, search.total),
-        offset=offset,
+        merged=search.merged,
+        counts=search.counts,
+        seconds=seconds,
+        calibration=search.calibration,
+        notices=tuple(search.notices),
     )
     if not search.candidates:
         return _explain_emptiness(search, response)

@@ -293,7 +293,14 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
         )
     last = len(lines) if count is None else min(len(lines), first + max(1, count) - 1)
     text = "\n".join(lines[first - 1 : last])
-    return Passage(document.entry.id, document.entry.fields.title, first, last, len(lines), text)
+    return Passage(
+        document=document.entry.id,
+        title=document.entry.fields.title,
+        first_line=first,
+        last_line=last,
+        total_lines=len(lines),
+        text=text,
+    )
 
 
 def _not_found(reading: IndexReader, name: str) -> NotFound:

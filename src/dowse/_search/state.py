@@ -99,6 +99,7 @@ class SearchParts(Struct, frozen=True):
     now: float  # seconds since 1970
     fit: ModelFit | None = None  # of the embedder, when it was fitted on the user's own documents
     embedded: float = 1.0  # share of the chunks that have their vector; the rest wait for a run
+    project: str = ""  # its name
 
 
 class SearchState(Struct):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dowse._model import Hit, header_line
-from dowse._text.dates import iso
 
 
 def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
@@ -23,7 +22,7 @@ def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:
         "last_line": hit.last_line,
         "section": hit.section,
         "tags": list(hit.tags),
-        "modified": iso(hit.modified),
+        "modified": hit.date,
         "match": hit.match,
         "reason": hit.reason,
         "score": hit.score,

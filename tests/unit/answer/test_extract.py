@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._model import Answer, Hit, Trace
+from dowse._model import Answer, Hit
 from dowse._search.answer import AnswerOptions, extract_answer, read_of
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
@@ -176,10 +176,11 @@ def test_limits_hold_and_the_same_call_gives_the_same_answer(
 
 
 def _hit(text: str, score: float) -> Hit:
-    path: tuple[str, ...] = ()
     return Hit(
-        "", "", "a.md", "", path, 1, 1, 2, score, text, "", 0.0, (), (), (), False, Trace((), ())
-    )
+        score=score, id="", section="", document="a.md", title="", header_path=(), line=1,
+        first_line=1, last_line=2, date="1970-01-01T00:00:00+00:00", stale=False, tags=(),
+        links_out=(), links_in=(), snippet="", text=text,
+    )  # fmt: skip
 
 
 # ── What a sentence belongs to ───────────────────────────────────────────────

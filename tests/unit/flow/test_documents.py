@@ -9,7 +9,6 @@ import pytest
 
 from dowse._model import Hit
 from dowse._project.engine import Engine
-from dowse._search.explain import why
 from dowse._search.request import SearchRequest
 from vaults import index_notes
 
@@ -106,7 +105,7 @@ def test_an_explanation_says_what_became_of_the_other_passages(engine: Engine) -
     told = engine.explain(
         SearchRequest("turbine brake", changes={"search.mode": "keyword"}), "long.md"
     )
-    assert why(told).startswith("It is result ")
+    assert told.why.startswith("It is result ")
     reasons = [
         step.dropped
         for chunk in told.chunks

@@ -171,7 +171,7 @@ def _long_hit(make_hit: MakeHit, line: int) -> Hit:
 
 def test_a_text_that_is_cut_still_has_the_match(make_hit: MakeHit) -> None:
     for line in (3, 20, 38):
-        found = Response("q", (_long_hit(make_hit, line),), {}, 0, {}, ())
+        found = Response(query="q", hits=(_long_hit(make_hit, line),))
         [hit] = within_texts(found, 60).hits
         assert f"Line {line} of the text" in hit.text
         assert hit.text.startswith(f"Line {hit.first_line} ")
@@ -180,6 +180,6 @@ def test_a_text_that_is_cut_still_has_the_match(make_hit: MakeHit) -> None:
 
 def test_what_is_left_of_a_budget_is_little(make_hit: MakeHit) -> None:
     hits = tuple(_long_hit(make_hit, 3) for _ in range(4))
-    found = Response("q", hits, {}, 0, {}, ())
+    found = Response(query="q", hits=hits)
     for budget in (200, 500, 900):
         assert 0.9 * budget <= tokens_of_texts(within_texts(found, budget)) <= budget

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _response(*hits: Hit, query: str = "tokens", notices: tuple[str, ...] = ()) -> Response:
-    return Response(query, hits, {}, 0, {"fuse": 0.1}, notices)
+    return Response(query=query, hits=hits, seconds={"fuse": 0.1}, notices=notices)
 
 
 def test_each_result_has_its_place_and_its_text(make_hit: MakeHit) -> None:
@@ -65,9 +65,7 @@ def test_names_with_underscores_stay_readable(make_hit: MakeHit) -> None:
 
 
 def test_nothing_found_says_what_was_near_and_what_kept_it_out(make_hit: MakeHit) -> None:
-    response = Response(
-        "q", (), {}, 0, {}, (), nearest=(make_hit("near", title="Near"),), removed={"tag:x": 4}
-    )
+    response = Response(query="q", nearest=(make_hit("near", title="Near"),), removed={"tag:x": 4})
     shown = as_markdown(response)
     assert "Nothing was found." in shown
     assert "- `tag:x` kept out 4" in shown
@@ -75,11 +73,13 @@ def test_nothing_found_says_what_was_near_and_what_kept_it_out(make_hit: MakeHit
 
 
 def test_what_was_found_but_does_not_fit_is_not_called_nothing() -> None:
-    response = Response("q", (), {"top_n": 5}, 0, {}, ("0 of 5 results fit into 9 tokens.",))
+    response = Response(
+        query="q", counts={"top_n": 5}, notices=("0 of 5 results fit into 9 tokens.",)
+    )
     assert "Nothing was found." not in as_markdown(response)
 
 
 def test_the_time_it_took_changes_nothing(make_hit: MakeHit) -> None:
     hit = make_hit("text")
-    slow = Response("tokens", (hit,), {}, 0, {"fuse": 9.9}, ())
+    slow = Response(query="tokens", hits=(hit,), seconds={"fuse": 9.9})
     assert as_markdown(slow) == as_markdown(_response(hit))

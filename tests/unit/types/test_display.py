@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dowse._model import Answer, Hit, OtherPassage, Response, Trace, also_at
+from dowse._model import Answer, Hit, OtherPassage, Response, also_at
 
 _HIT = Hit(
     id="a",
@@ -18,18 +18,15 @@ _HIT = Hit(
     score=0.934,
     text="Stop the writer.",
     snippet="Stop the **writer**.",
-    modified=0.0,
+    date="1970-01-01T00:00:00+00:00",
     tags=(),
     links_out=(),
     links_in=(),
     stale=False,
-    trace=Trace((), ()),
     match="strong",
     reason="exact title",
 )
-_RESPONSE = Response(
-    "stop it", (_HIT, replace(_HIT, id="b", match="weak", reason="")), {}, 0, {}, ()
-)
+_RESPONSE = Response(query="stop it", hits=(_HIT, replace(_HIT, id="b", match="weak", reason="")))
 
 
 def test_a_response_is_a_collection_of_hits() -> None:
@@ -81,6 +78,6 @@ def test_text_of_documents_is_never_markup_in_a_notebook() -> None:
     evil = "<script>alert('**1**')</script>\"&"
     hit = replace(_HIT, document=evil, title=evil, header_path=(evil, evil), snippet=evil)
     answer = Answer(evil, (), (), "")
-    shown = Response(evil, (hit,), {}, 0, {}, (evil,), answer=answer)._repr_html_()
+    shown = Response(query=evil, hits=(hit,), notices=(evil,), answer=answer)._repr_html_()
     assert "<script" not in shown
     assert "&lt;script&gt;alert(&#x27;<mark>1</mark>&#x27;)&lt;/script&gt;&quot;&amp;" in shown

@@ -22,11 +22,11 @@ class Result(Struct, frozen=True):
     line: int
 
 
-def remember(where: Locations, project: str, response: Response) -> None:
+def remember(where: Locations, response: Response) -> None:
     """Keep the places of a response; if nothing can be written, nothing is kept."""
     hits = response.hits or response.nearest
     skipped: list[object] = [None] * response.offset  # so that numbers are those of the whole list
-    listed = skipped + [[hit.project or project, hit.document, hit.line] for hit in hits]
+    listed = skipped + [[hit.project, hit.document, hit.line] for hit in hits]
     with suppress(OSError):
         make_private_folder(where.cache)
         replace_file(where.cache / _FILE, json.dumps(listed).encode())

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import msgspec
 
@@ -38,6 +38,14 @@ _FAILURES = {
 }
 
 
+_DOMAIN = {"ChunkOutcome", "Explanation", "Hit", "Neighbour", "Related", "Response"}
+"""Records of the engine, which clients that were made from the description call …Record."""
+
+
+def _named(record: str) -> str:
+    return f"{record}Record" if record in _DOMAIN else record
+
+
 @cache
 def description() -> Mapping[str, Any]:
     """Describe the API as OpenAPI 3.1 wants it."""
@@ -45,6 +53,15 @@ def description() -> Mapping[str, Any]:
     _, components = msgspec.json.schema_components(records, ref_template=_REFERENCE)
     for kind in records:
         _explain_fields(kind, components)
+    for name in _DOMAIN:  # an answer has all fields, whatever a program may leave out
+        properties = components[name]["properties"]
+        components[name] |= {"title": _named(name), "required": list(properties)}
+        for one in properties.values():
+            one.pop("default", None)
+    text = msgspec.json.encode(components).decode()
+    for name in _DOMAIN:
+        text = text.replace(f'/{name}"', f'/{_named(name)}"')
+    components = {_named(name): one for name, one in msgspec.json.decode(text).items()}
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.address, {})[route.method.lower()] = _operation(route)
@@ -117,7 +134,7 @@ def _failures() -> dict[str, Any]:
 
 
 def _content(what: str, record: type) -> dict[str, Any]:
-    schema = {"$ref": _REFERENCE.format(name=record.__name__)}
+    schema = {"$ref": _REFERENCE.format(name=_named(record.__name__))}
     return {"description": what, "content": {"application/json": {"schema": schema}}}
 
 
@@ -128,12 +145,12 @@ def _explain_fields(hint: Any, components: Mapping[str, Any]) -> None:
     schema = components.get(getattr(hint, "__name__", ""), {})
     if not msgspec.inspect.is_struct_type(hint):
         return
-    for name, field in get_type_hints(hint, include_extras=True).items():
-        meaning = next(iter(getattr(field, "__metadata__", ())), None)
-        described = schema.get("properties", {}).get(name, {})
+    for field in msgspec.structs.fields(hint):
+        meaning = next(iter(getattr(field.type, "__metadata__", ())), None)
+        described = schema.get("properties", {}).get(field.encode_name, {})
         if isinstance(meaning, str) and "description" not in described:
             described["description"] = meaning
-            _explain_fields(field, components)
+            _explain_fields(field.type, components)
 
 
 # ── The page for people ──────────────────────────────────────────────────────

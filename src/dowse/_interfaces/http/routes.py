@@ -37,17 +37,17 @@ from dowse._interfaces.http.render import render, targets_of
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,
-    ExplanationRecord,
     FieldListRecord,
     GraphRecord,
     IndexRecord,
     ProjectRecord,
-    RelatedRecord,
-    ResponseRecord,
     StatusRecord,
     filled,
+    related_with_paths,
+    with_path,
+    with_paths,
 )
-from dowse._model import Event, Response, Trace
+from dowse._model import Event, Explanation, Related, Response
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
 from dowse._project.pool import EnginePool, Job
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 ROOT = "/api/v1"
 """Where the API begins."""
 
-_UNTRACED = Trace((), ())
 _SWITCHES = ("boolean", "integer", "number")  # types of JSON that have a way to be shown
 
 
@@ -413,7 +412,7 @@ _OF_A_SEARCH = (_PROJECT, _EXPLAIN, *options_of("search"))
 
 @_route("POST", "/search", *_OF_A_SEARCH, body=True, summary="Search, with the parameters as JSON.")
 @_route("GET", "/search", *_OF_A_SEARCH)
-def search(call: ApiCall) -> ResponseRecord:
+def search(call: ApiCall) -> Response:
     """Search."""
     request = call.request
     with call.searched() as engine:
@@ -421,7 +420,7 @@ def search(call: ApiCall) -> ResponseRecord:
 
 
 @_route("GET", "/answer", _PROJECT, _EXPLAIN, *options_of("answer"))
-def answer(call: ApiCall) -> ResponseRecord:
+def answer(call: ApiCall) -> Response:
     """Answer a question."""
     request = call.request
     with call.searched() as engine:
@@ -432,23 +431,23 @@ def answer(call: ApiCall) -> ResponseRecord:
 
 def _found(
     call: ApiCall, engine: Engine | AllProjects, found: Response, max_tokens: int | None
-) -> ResponseRecord:
+) -> Response:
     call.pool.metrics.searched(engine.project.name, found.seconds)
     found = within_texts(found, max_tokens)
     if not call["explain"]:
-        hits = tuple(replace(hit, trace=_UNTRACED) for hit in found.hits)
-        nearest = tuple(replace(hit, trace=_UNTRACED) for hit in found.nearest)
+        hits = tuple(replace(hit, places=(), steps=()) for hit in found.hits)
+        nearest = tuple(replace(hit, places=(), steps=()) for hit in found.nearest)
         found = replace(found, hits=hits, nearest=nearest)
-    return ResponseRecord.of(found, engine)
+    return with_paths(found, engine)
 
 
 @_route("GET", "/explain", _PROJECT, _REFERENCE, *options_of("explain"))
-def explain(call: ApiCall) -> ExplanationRecord:
+def explain(call: ApiCall) -> Explanation:
     """Say why a document is, or is not, among the results."""
     request = call.request
     with call.engine() as engine:
         explanation = engine.explain(request, call["reference"], here=call.here)
-        return ExplanationRecord.of(explanation, engine)
+        return with_path(explanation, engine)
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
@@ -469,11 +468,11 @@ def explain(call: ApiCall) -> ExplanationRecord:
         aliases=("limit",),
     ),
 )
-def related(call: ApiCall) -> RelatedRecord:
+def related(call: ApiCall) -> Related:
     """Documents related to a document."""
     with call.engine() as engine:
         related = engine.related(call["reference"], call["n"], here=call.here)
-        return RelatedRecord.of(related, engine)
+        return related_with_paths(related, engine)
 
 
 @_route(

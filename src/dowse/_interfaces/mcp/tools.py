@@ -51,9 +51,9 @@ from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from dowse._interfaces.records import Searched
-    from dowse._model import Hit, Passage, Response
+    from dowse._model import Hit, Neighbour, Passage, Response
     from dowse._project.engine import Engine
-    from dowse._search.listing import Counted, ListedDocument, Neighbour
+    from dowse._search.listing import Counted, ListedDocument
 
 SEARCH_TOKENS = 4000
 """How long a reply with results may be when the call does not say."""
@@ -93,13 +93,13 @@ def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
             seen = replace(seen, hits=hits, nearest=nearest)
 
         def structured(response: Response) -> Json:
-            return _structured(response, engine, compact=compact)
+            return _structured(response, compact=compact)
 
         def text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
-            return (_compact_text(response), ()) if compact else _text(response, engine)
+            return (_compact_text(response), ()) if compact else _text(response)
 
-        first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)), engine)
-        second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)), engine)
+        first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)))
+        second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)))
         return Reply(structured(first), *text(second))
 
 
@@ -155,14 +155,11 @@ def _visible(response: Response, engine: Searched) -> Response:
     )
 
 
-def _fitted(
-    whole: Response, budget: int, tokens: Callable[[Response], int], engine: Searched
-) -> Response:
+def _fitted(whole: Response, budget: int, tokens: Callable[[Response], int]) -> Response:
     """Keep as much of the results, or of what was nearest, as the budget takes."""
     fitted = within_budget(whole, budget, tokens)
     left_out = [
-        f"{callable_name(engine.of(hit.project).project.name, hit.document)}"
-        f":{hit.first_line}-{hit.last_line}"
+        f"{callable_name(hit.project, hit.document)}:{hit.first_line}-{hit.last_line}"
         for hit in whole.hits[len(fitted.hits) :]
     ]
     room, named = budget - tokens(fitted), 0
@@ -185,18 +182,17 @@ def _fitted(
     return response
 
 
-def _structured(response: Response, engine: Searched, *, compact: bool) -> Json:
-    def told(hits: tuple[Hit, ...], offset: int = 0) -> list[Json]:
-        if compact:
-            return [_compact_hit(hit) for hit in hits]
-        return [_hit(rank, hit, engine) for rank, hit in enumerate(hits, offset + 1)]
+def _structured(response: Response, *, compact: bool) -> Json:
+    def told(hits: tuple[Hit, ...]) -> list[Json]:
+        tell = _compact_hit if compact else _hit
+        return [tell(hit, response.project) for hit in hits]
 
-    structured: Json = {"project": engine.project.name, "about": QUOTED}
+    structured: Json = {"project": response.project, "about": QUOTED}
     if not compact:
         structured["query"] = response.query
     structured |= {
         "no_good_match": response.no_good_match,
-        "hits": told(response.hits, response.offset),
+        "hits": told(response.hits),
         "notices": list(response.notices),
     }
     if not compact:
@@ -209,11 +205,10 @@ def _structured(response: Response, engine: Searched, *, compact: bool) -> Json:
     return structured
 
 
-def _hit(rank: int, hit: Hit, engine: Searched) -> Json:
+def _hit(hit: Hit, searched: str) -> Json:
     """Tell a result; some fields only where there is something to say."""
-    project = engine.of(hit.project).project.name
     told: Json = {
-        "rank": rank,
+        "rank": hit.rank,
         "match": hit.match,
         "id": hit.id,
         "document": visible_line(hit.document),
@@ -222,7 +217,7 @@ def _hit(rank: int, hit: Hit, engine: Searched) -> Json:
         "line": hit.line,
         "first_line": hit.first_line,
         "last_line": hit.last_line,
-        "modified": iso(hit.modified),
+        "modified": hit.date,
         "text": hit.text,
     }
     extras: Json = {
@@ -234,11 +229,11 @@ def _hit(rank: int, hit: Hit, engine: Searched) -> Json:
         "page": hit.page,
     }
     told |= {name: value for name, value in extras.items() if value}
-    told["uri"] = uri_of(project, hit.document)
-    return told | {"project": project} if engine.project.name == ALL else told
+    told["uri"] = uri_of(hit.project, hit.document)
+    return told | {"project": hit.project} if searched == ALL else told
 
 
-def _text(response: Response, engine: Searched) -> tuple[str, tuple[ResourceLink, ...]]:
+def _text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
     """Write the results as Markdown, with links to their documents."""
 
     def named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -247,9 +242,7 @@ def _text(response: Response, engine: Searched) -> tuple[str, tuple[ResourceLink
     shown = replace(response, hits=named(response.hits), nearest=named(response.nearest))
     counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response).items())
     told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
-    titles = {
-        (engine.of(hit.project).project.name, hit.document): hit.title for hit in response.hits
-    }
+    titles = {(hit.project, hit.document): hit.title for hit in response.hits}
     links = tuple(link_to(*place, title) for place, title in titles.items())
     return f"{QUOTED}\n\n{as_markdown(with_projects(shown))}\n{told}\n", links
 
@@ -272,8 +265,8 @@ def _one_line(hit: Hit) -> Hit:
     return replace(hit, text=text, first_line=hit.line, last_line=hit.line)
 
 
-def _compact_hit(hit: Hit) -> Json:
-    told: Json = {"project": hit.project} if hit.project else {}
+def _compact_hit(hit: Hit, searched: str) -> Json:
+    told: Json = {"project": hit.project} if hit.project != searched else {}
     return told | {
         "document": visible_line(hit.document),
         "line": hit.line,
@@ -294,7 +287,7 @@ def _compact_text(response: Response) -> str:
     if response.no_good_match:
         lines.append("No good match. The nearest results:")
     for hit in response.hits or response.nearest:
-        project = f"{hit.project}: " if hit.project else ""
+        project = f"{hit.project}: " if hit.project != response.project else ""
         place = coded(f"{visible_line(hit.document)}:{hit.line}")
         lines.append(f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}")
     return "\n".join(lines) + "\n"

@@ -18,8 +18,15 @@ from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.text import folded, line, safe
 from dowse._interfaces.cli.last_results import Result, recall
 from dowse._interfaces.cli.options import document_ids
-from dowse._interfaces.records import GraphRecord, PassageRecord, PassagesRecord, RelatedRecord
+from dowse._interfaces.records import (
+    GraphRecord,
+    PassagesRecord,
+    filled,
+    related_with_paths,
+    with_path,
+)
 from dowse._interfaces.served import ask
+from dowse._model import Neighbour, Passage, Related
 from dowse._project.outputs import check_output, write_output
 from dowse._text.file_names import CONVERTED, kind_of
 from dowse._util.files import real_path
@@ -28,9 +35,8 @@ from dowse._util.messages import counted
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from dowse._model import Passage
     from dowse._project.engine import Engine
-    from dowse._search.listing import LinkGraph, Neighbour, Related
+    from dowse._search.listing import LinkGraph
 
 _GET_EXAMPLES = """\
 \b
@@ -41,6 +47,12 @@ Examples:
   dowse get guides/restore.md:12-20      lines 12 to 20, as results name them
   dowse get 3fa9c2d1                    by the id that search and ls --long show
 """
+
+
+class _Told(Passage, frozen=True, kw_only=True):
+    """A passage as a server tells it."""
+
+    project: str
 
 
 @click.command(cls=Command, record=PassagesRecord, epilog=_GET_EXAMPLES)
@@ -59,12 +71,17 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
     DOC is a path as `dowse ls` lists it, the end of one, a path from the current folder, or an id
     that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
     """
-    with ask(call, call.open) as engine, engine.hold():
-        passages = [engine.get(reference, here=call.here) for reference in references]
-        if call.json:
-            records = tuple(PassageRecord.of(passage, engine) for passage in passages)
-            call.write_json(PassagesRecord(engine.project.name, records))
-            return
+    told = ask(call, "document", _Told, *({"reference": [one]} for one in references))
+    if told:
+        project, passages = told[0].project, tuple(filled(Passage, one) for one in told)
+    else:
+        with call.open() as engine, engine.hold():
+            found = [engine.get(one, here=call.here) for one in references]
+            project = engine.project.name
+            passages = tuple(with_path(one, engine) if call.json else one for one in found)
+    if call.json:
+        call.write_json(PassagesRecord(project, passages))
+        return
     for passage in passages:
         if call.out.is_terminal:
             call.out.show(_heading(passage))
@@ -95,7 +112,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, record=RelatedRecord, epilog=_RELATED_EXAMPLES)
+@click.command(cls=Command, record=Related, epilog=_RELATED_EXAMPLES)
 @click.argument("reference", metavar="DOC", shell_complete=document_ids)
 @click.option(
     "-n",
@@ -113,10 +130,14 @@ def related_command(call: Call, reference: str, limit: int) -> None:
     What it links to, what links to it, what else is in its community, and what is similar, with
     the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
     """
-    with ask(call, call.open) as engine:
-        related = engine.related(reference, limit, here=call.here)
-        record = RelatedRecord.of(related, engine) if call.json else None
-    call.answer(record, lambda width: _draw_related(related, width))
+    told = ask(call, "related", Related, {"reference": [reference], "n": [str(limit)]})
+    if told:
+        [related] = told
+    else:
+        with call.open() as engine:
+            related = engine.related(reference, limit, here=call.here)
+            related = related_with_paths(related, engine) if call.json else related
+    call.answer(related, lambda width: _draw_related(related, width))
     if not any(_groups(related).values()) and not related.dangling:
         call.remark("Nothing is linked with it, and nothing is known to be similar.")
 

@@ -6,10 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 from rich.style import Style
 from rich.text import Text
@@ -27,9 +25,9 @@ from dowse._interfaces.cli.draw.hits import (
 from dowse._interfaces.cli.draw.text import folded, line, safe
 from dowse._interfaces.cli.last_results import remember
 from dowse._interfaces.cli.options import document_ids, takes_query
-from dowse._interfaces.records import ExplanationRecord, ResponseRecord, Searched, hit_records
+from dowse._interfaces.records import with_path, with_paths
 from dowse._interfaces.served import ask
-from dowse._model import Answer, Response, header_line
+from dowse._model import Answer, ChunkOutcome, Explanation, Response, header_line
 from dowse._model.search import NO_GOOD_MATCH
 from dowse._search.answer import OF_THE_WRITER
 from dowse._search.formats import (
@@ -45,9 +43,6 @@ from dowse._search.request import SearchRequest
 from dowse._util.locations import locations
 from dowse._util.messages import counted
 from dowse.errors import UsageError
-
-if TYPE_CHECKING:
-    from dowse._search.explain import ChunkOutcome, Explanation
 
 _NOTHING_FOUND = 1  # the exit code of --fail-on-empty
 _INDENT = 4
@@ -75,7 +70,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, record=ResponseRecord, epilog=_SEARCH_EXAMPLES)
+@click.command(cls=Command, record=Response, epilog=_SEARCH_EXAMPLES)
 @takes_query("search")
 @click.option(
     "--format",
@@ -127,13 +122,12 @@ def search_command(
     if max_tokens and name in {"files", "grep"}:
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     call.alone = no_server
-    printed = Form(name, full or max_tokens is not None, explain)
-    with call.progress() as announce, ask(call, partial(call.open_to_search, announce)) as engine:
-        found = engine.search(request)
-        shown = within_budget(found, max_tokens, printed.tokens) if max_tokens else found
-        printed.show(call, shown, engine)
-        if name in {"text", "grep"}:  # people count them, to open one by its number
-            remember(locations(), engine.project.name, found)
+    found = _found(call, request, name)
+    tokens = partial(_tokens, name, explain)
+    shown = within_budget(found, max_tokens, tokens) if max_tokens else found
+    _print(call, name, shown, full=full or max_tokens is not None, explain=explain)
+    if name in {"text", "grep"}:  # people count them, to open one by its number
+        remember(locations(), found)
     if found.no_good_match and name not in {"text", "json", "md"}:  # these say it themselves
         call.remark(NO_GOOD_MATCH)
     if found.hits and name != "md":
@@ -149,62 +143,51 @@ def search_command(
     return _NOTHING_FOUND if fail_on_empty and (found.no_good_match or not found.hits) else 0
 
 
-class Form(Struct, frozen=True):
-    """How results are to be printed."""
-
-    name: str  # one of FORMATS
-    full: bool = False  # whole texts instead of snippets, for people
-    explain: bool = False  # how each result came to its place, for people
-
-    def show(self, call: Call, response: Response, engine: Searched) -> None:
-        """Print a response."""
-        if self.name == "text":
-            named = with_projects(response)
-            drawn = draw_response(named, call.out.width, full=self.full, explain=self.explain)
-            call.out.show(with_links(drawn, _paths(response, engine)) if call.out.links else drawn)
-        elif call.out.is_terminal:
-            call.out.write(safe(os.fsdecode(self._data(response, engine, call.here))))
-        else:
-            call.out.write_bytes(self._data(response, engine, call.here))
-
-    def _data(self, response: Response, engine: Searched, here: Path) -> bytes:
-        if self.name == "json":
-            return as_json(ResponseRecord.of(response, engine))
-        if self.name == "jsonl":
-            hits = hit_records(response.hits, engine, response.offset)
-            return b"".join(map(as_json_line, hits))
-        if self.name == "md":
-            return as_markdown(with_projects(response)).encode("utf-8", "replace")
-        if self.name == "grep":
-            return b"".join(map(os.fsencode, _grep_lines(response, engine, here)))
-        return b"".join(os.fsencode(path) + b"\n" for path in _files(response, engine))
-
-    def tokens(self, response: Response) -> int:
-        """Count the tokens that a model takes for what it reads of this; of JSON, for the texts."""
-        if self.name in {"json", "jsonl"}:
-            return tokens_of_texts(response)
-        if self.name == "md":
-            return count_tokens(as_markdown(response))
-        drawn = draw_response(response, None, full=self.full, explain=self.explain)
-        return count_tokens("".join(f"{line.plain}\n" for line in drawn))
+def _found(call: Call, request: SearchRequest, name: str) -> Response:
+    answered = ask(call, "search", Response, {})
+    if answered:
+        return answered[0]
+    with call.progress() as announce, call.open_to_search(announce) as engine:
+        found = engine.search(request)
+        shows_paths = name in {"json", "jsonl", "files", "grep"} or call.out.links
+        return with_paths(found, engine) if shows_paths else found
 
 
-def _grep_lines(response: Response, engine: Searched, here: Path) -> Iterator[str]:
-    for hit in response.hits:
-        path = engine.of(hit.project).path_of(hit.document)
-        shown = path.relative_to(here) if path.is_relative_to(here) else path
-        yield grep_line(hit, str(shown)) + "\n"
+def _print(call: Call, name: str, response: Response, *, full: bool, explain: bool) -> None:
+    """Print a response in a form; `full` and `explain` are for people."""
+    if name == "text":
+        drawn = draw_response(with_projects(response), call.out.width, full=full, explain=explain)
+        files = {hit.document: Path(hit.path) for hit in response.hits}
+        call.out.show(with_links(drawn, files) if call.out.links else drawn)
+    elif call.out.is_terminal:
+        call.out.write(safe(os.fsdecode(_data(name, response, call.here))))
+    else:
+        call.out.write_bytes(_data(name, response, call.here))
 
 
-def _paths(response: Response, engine: Searched) -> dict[str, Path]:
-    """Return the file of each document among the results."""
-    return {hit.document: engine.of(hit.project).path_of(hit.document) for hit in response.hits}
+def _data(name: str, response: Response, here: Path) -> bytes:
+    if name == "json":
+        return as_json(response)
+    if name == "jsonl":
+        return b"".join(map(as_json_line, response.hits))
+    if name == "md":
+        return as_markdown(with_projects(response)).encode("utf-8", "replace")
+    files = [Path(hit.path) for hit in response.hits]
+    if name == "files":
+        return b"".join(os.fsencode(path) + b"\n" for path in dict.fromkeys(files))
+    shown = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
+    lines = map(grep_line, response.hits, map(str, shown))
+    return b"".join(os.fsencode(one) + b"\n" for one in lines)
 
 
-def _files(response: Response, engine: Searched) -> list[Path]:
-    """Return the files of the results, each once, best first."""
-    found = (engine.of(hit.project).path_of(hit.document) for hit in response.hits)
-    return list(dict.fromkeys(found))
+def _tokens(name: str, explain: bool, response: Response) -> int:
+    """Count the tokens that a model takes for what it reads of this; of JSON, for the texts."""
+    if name in {"json", "jsonl"}:
+        return tokens_of_texts(response)
+    if name == "md":
+        return count_tokens(as_markdown(response))
+    drawn = draw_response(response, None, full=True, explain=explain)
+    return count_tokens("".join(f"{line.plain}\n" for line in drawn))
 
 
 def with_links(lines: Iterable[Text], files: Mapping[str, Path]) -> Iterator[Text]:
@@ -233,7 +216,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, record=ResponseRecord, epilog=_ANSWER_EXAMPLES)
+@click.command(cls=Command, record=Response, epilog=_ANSWER_EXAMPLES)
 @takes_query("answer")
 @pass_call
 def answer_command(call: Call, request: SearchRequest) -> None:
@@ -247,14 +230,15 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     """
     writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
     others = {name: value for name, value in request.changes.items() if name not in writer}
-    with (
-        call.progress() as announce,
-        ask(call, partial(call.open_to_search, announce, writer)) as engine,
-    ):
-        found = engine.answer(replace(request, changes=others))
-        response = within_texts(found, request.max_tokens)
-        record = ResponseRecord.of(response, engine) if call.json else None
-    answer, response = response.answer, with_projects(response)
+    answered = ask(call, "answer", Response, {})
+    if answered:
+        [found] = answered
+    else:
+        with call.progress() as announce, call.open_to_search(announce, writer) as engine:
+            found = engine.answer(replace(request, changes=others))
+            found = with_paths(found, engine) if call.json else found
+    record = within_texts(found, request.max_tokens)
+    answer, response = record.answer, with_projects(record)
     call.answer(record, lambda width: _draw_answer(answer, response, width) if answer else ())
     if not response.hits:
         say_nothing_found(call, response, in_full=not call.json)
@@ -287,7 +271,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, record=ExplanationRecord, epilog=_EXPLAIN_EXAMPLES)
+@click.command(cls=Command, record=Explanation, epilog=_EXPLAIN_EXAMPLES)
 @takes_query("explain")
 @click.option(
     "--doc",
@@ -306,11 +290,15 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
     The same options as in `dowse search` give the same search. The output shows the rank of the
     document in each strategy, and the stage that dropped it.
     """
-    with call.progress() as announce, ask(call, partial(call.open, announce=announce)) as engine:
-        explanation = engine.explain(request, reference, here=call.here)
-        record = ExplanationRecord.of(explanation, engine)
+    told = ask(call, "explain", Explanation, {"reference": [reference]})
+    if told:
+        [explanation] = told
+    else:
+        with call.progress() as announce, call.open(announce=announce) as engine:
+            explanation = engine.explain(request, reference, here=call.here)
+            explanation = with_path(explanation, engine)
     shown = len(explanation.chunks) if everything else _BEST
-    call.answer(record, lambda width: _draw_explanation(explanation, shown, width))
+    call.answer(explanation, lambda width: _draw_explanation(explanation, shown, width))
     if not call.json:
         call.remark(*explanation.notices)
 
@@ -342,6 +330,6 @@ def _draw_fate(outcome: ChunkOutcome, width: int | None) -> Iterator[Text]:
 def _outcome_of(outcome: ChunkOutcome) -> str:
     if outcome.rank is not None:
         return f"result {outcome.rank}"
-    if outcome.trace.steps and outcome.trace.steps[-1].dropped:
-        return f"dropped by {outcome.trace.steps[-1].stage}"
+    if outcome.steps and outcome.steps[-1].dropped:
+        return f"dropped by {outcome.steps[-1].stage}"
     return "no candidate" if outcome.standing else "not found"
