@@ -23,9 +23,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dowse._project.evaluation.bench import Bench, evaluation_folder, open_bench
-from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.measures import Collection, Ranked, Run, compare, measure_queries
+from dowse._project.evaluation.collections import Collection, Run, read_collection, sample
+from dowse._project.evaluation.evaluate import Bench, evaluation_folder, open_bench
+from dowse._project.evaluation.measures import compare, measure_queries
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import StrategyWeights
@@ -178,7 +178,7 @@ def _ndcg(bench: Bench, changes: Mapping[str, Any]) -> dict[str, float]:
     found = {}
     for query in bench.collection.queries:
         ranking = bench.engine.rank(SearchRequest(query.text, changes=changes))[:100]
-        found[query.id] = tuple(Ranked(bench.names.get(n, n), score) for n, score in ranking)
+        found[query.id] = tuple((bench.names.get(n, n), score) for n, score in ranking)
     measured = measure_queries(Run("", found), bench.collection.answerable)
     return {query: one.ndcg_10 for query, one in measured.items()}
 

@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dowse._project.evaluation.bench import Bench, open_bench
-from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.measures import Collection, Difference, Run, compare, measure_queries
-from dowse._project.evaluation.report import report
+from dowse._project.evaluation.collections import Collection, Run, read_collection, sample
+from dowse._project.evaluation.evaluate import Bench, open_bench
+from dowse._project.evaluation.measures import Difference, compare, measure_queries, report
 from dowse._project.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"

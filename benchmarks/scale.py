@@ -45,15 +45,14 @@ from dowse._model.ports import Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.archive.move import move_project
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.measures import (
+from dowse._project.evaluation.collections import (
     Collection,
     JudgedQuery,
-    Ranked,
     Run,
-    mean,
-    measure_queries,
+    read_collection,
+    sample,
 )
+from dowse._project.evaluation.measures import mean, measure_queries
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace, open_store
 from dowse._search.request import SearchRequest
@@ -178,7 +177,7 @@ def answers(engine: Engine, queries: Sequence[JudgedQuery], changes: dict[str, A
         response = engine.search(SearchRequest(query.text, changes=changes))
         times.append((time.perf_counter() - began) * 1000)
         hits.append([hit.id for hit in response.hits])
-        found[query.id] = tuple(Ranked(hit.document, hit.score) for hit in response.hits)
+        found[query.id] = tuple((hit.document, hit.score) for hit in response.hits)
     figures = mean(measure_queries(Run("", found), queries).values())
     return Answers(hits, figures.ndcg_10 if figures else 0.0, statistics.median(times))
 

@@ -12,14 +12,17 @@ import pytest
 from rich.cells import cell_len
 
 from command_line import Dowse, on_terminal
-from dowse._interfaces.cli.draw.evaluation import draw_eval
-from dowse._project.evaluation.measures import Difference, Measures
-from dowse._project.evaluation.report import (
+from dowse._interfaces.cli.commands.evaluation import draw_eval
+from dowse._project.evaluation.evaluate import (
     AblationRow,
     ComparisonRecord,
     EvalRecord,
-    Latency,
     MeasureRecord,
+)
+from dowse._project.evaluation.measures import (
+    Difference,
+    Latency,
+    Measures,
     RunReport,
     TypeReport,
     UnanswerableReport,

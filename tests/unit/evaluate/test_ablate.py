@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import fields, replace
 
 from dowse._config.schema import Settings, change_search
-from dowse._project.evaluation.measures import Collection, JudgedQuery, Ranked, Run
-from dowse._project.evaluation.report import BASELINE, Variant, ablate, ablations
+from dowse._project.evaluation.collections import Collection, JudgedQuery, Run
+from dowse._project.evaluation.evaluate import BASELINE, Variant, ablate, ablations
+from dowse._search.pipeline import SearchSettings
 from dowse._search.documents import ThresholdOptions
 from dowse._search.fusion import GatherOptions
-from dowse._search.pipeline import SearchSettings
 from dowse._search.strategies import GraphOptions
 
 
@@ -77,7 +77,7 @@ def test_rows_are_compared_with_the_first() -> None:
 
     def run(variant: Variant) -> Run:
         first = "a" if variant.name == BASELINE else "b"
-        found = {query.id: (Ranked(first, 1.0), Ranked("c", 0.5)) for query in queries}
+        found = {query.id: ((first, 1.0), ("c", 0.5)) for query in queries}
         return Run(variant.name, found, {"0": 0.02, "1": 0.02}, notices=("said",))
 
     rows = ablate(collection, [Variant(BASELINE, {}), Variant("worse", {"x.y": 1})], run)

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dowse._index.markdown.document import parse
-from dowse._project.evaluation.collections import lay_out, read_collection, sample
-from dowse._project.evaluation.measures import Collection
+from dowse._project.evaluation.collections import Collection, lay_out, read_collection, sample
 from dowse.errors import NotFound, UsageError
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
@@ -231,7 +230,7 @@ def test_an_interrupted_layout_is_done_again(tmp_path: Path) -> None:
 
 
 def test_a_corpus_that_is_not_there_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="cannot be read"):
+    with pytest.raises(NotFound, match="There is no file"):
         lay_out(tmp_path / "corpus.jsonl", tmp_path / "docs")
 
 

@@ -11,16 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, RR, R, ScoredDoc, Success, nDCG
 
-from dowse._project.evaluation.measures import (
-    NAMES,
-    JudgedQuery,
-    Measures,
-    Ranked,
-    Run,
-    mean,
-    measure,
-    measure_queries,
-)
+from dowse._project.evaluation.collections import JudgedQuery, Run
+from dowse._project.evaluation.measures import NAMES, Measures, mean, measure, measure_queries
 
 _THEIRS = {
     "ndcg_5": nDCG @ 5,
@@ -70,7 +62,7 @@ def test_averages_over_many_queries_are_those_of_ir_measures() -> None:
     ]
     found = {
         query.id: tuple(
-            Ranked(document, 1 / rank)
+            (document, 1 / rank)
             for rank, document in enumerate(rng.sample(_DOCUMENTS, 100), start=1)
         )
         for query in queries
@@ -79,7 +71,7 @@ def test_averages_over_many_queries_are_those_of_ir_measures() -> None:
     theirs = ir_measures.calc_aggregate(
         list(_THEIRS.values()),
         [ir_measures.Qrel(q.id, d, g) for q in queries for d, g in q.relevant.items()],
-        [ScoredDoc(q, one.document, one.score) for q, ranking in found.items() for one in ranking],
+        [ScoredDoc(q, one, score) for q, ranking in found.items() for one, score in ranking],
     )
     assert ours is not None
     for name, measure_ in _THEIRS.items():
@@ -91,12 +83,12 @@ def test_a_query_that_a_run_leaves_out_counts_as_it_does_for_ir_measures() -> No
     judged = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}, "q3": {"d": 1}}
     found = {"q1": ["b", "a"], "q3": ["x", "d"], "q9": ["a"]}
     queries = [JudgedQuery(query, "x", "", relevant) for query, relevant in judged.items()]
-    run = {query: tuple(Ranked(d, -n) for n, d in enumerate(ds)) for query, ds in found.items()}
+    run = {query: tuple((d, -n) for n, d in enumerate(ds)) for query, ds in found.items()}
     ours = mean(measure_queries(Run("r", run), queries).values())
     theirs = ir_measures.calc_aggregate(
         list(_THEIRS.values()),
         [ir_measures.Qrel(q, d, g) for q, grades in judged.items() for d, g in grades.items()],
-        [ScoredDoc(q, one.document, one.score) for q, ranking in run.items() for one in ranking],
+        [ScoredDoc(q, one, score) for q, ranking in run.items() for one, score in ranking],
     )
     assert ours is not None
     for name, measure_ in _THEIRS.items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dowse._project.evaluation.measures import NAMES, Collection, JudgedQuery, Ranked, Run
-from dowse._project.evaluation.report import compare_runs, report
+from dowse._project.evaluation.collections import Collection, JudgedQuery, Run
+from dowse._project.evaluation.measures import NAMES, compare_runs, report
 
 
 def _queries() -> tuple[JudgedQuery, ...]:
@@ -22,8 +22,8 @@ def _queries() -> tuple[JudgedQuery, ...]:
 _COLLECTION = Collection("set", None, _queries())
 
 
-def _ranked(*documents: str) -> tuple[Ranked, ...]:
-    return tuple(Ranked(one, 1 / place) for place, one in enumerate(documents, start=1))
+def _ranked(*documents: str) -> tuple[tuple[str, float], ...]:
+    return tuple((one, 1 / place) for place, one in enumerate(documents, start=1))
 
 
 _RUN = Run(

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from dowse._model import Event, Hit
 from dowse._project.engine import Engine
-from dowse._project.evaluation.measures import JudgedQuery, Ranked, Run, measure
-from dowse._project.evaluation.runs import as_trec, read_trec, search_run
+from dowse._project.evaluation.collections import JudgedQuery, Run, as_trec, read_trec
+from dowse._project.evaluation.evaluate import search_run
+from dowse._project.evaluation.measures import measure
 from dowse._search.request import SearchRequest
 from dowse.errors import Locked, NotFound, UsageError
 from vaults import index_notes
@@ -42,15 +43,15 @@ def engine(tmp_path: Path) -> Engine:
 
 
 def _documents(run: Run, query: str) -> list[str]:
-    return [one.document for one in run.found[query]]
+    return [document for document, _ in run.found[query]]
 
 
 def test_a_document_counts_once_by_its_best_chunk(engine: Engine) -> None:
     run = search_run("r", engine, _QUERIES, {})
     assert sorted(_documents(run, "q1")) == sorted(_NOTES)
     first = {hit.document: hit.score for hit in reversed(_deep(engine, "barometer"))}
-    assert {one.document: one.score for one in run.found["q1"]} == first
-    scores = [one.score for one in run.found["q1"]]
+    assert dict(run.found["q1"]) == first
+    scores = [score for _, score in run.found["q1"]]
     assert scores == sorted(scores, reverse=True)
     assert _documents(run, "q2")[0] == "gauge.md"
 
@@ -141,7 +142,7 @@ def test_two_runs_find_the_same(engine: Engine) -> None:
 
 
 def test_a_file_is_as_trec_eval_reads_it(tmp_path: Path) -> None:
-    run = Run("my run", {"q1": (Ranked("a.md", 0.5), Ranked("b c.md", 0.25))})
+    run = Run("my run", {"q1": (("a.md", 0.5), ("b c.md", 0.25))})
     written = as_trec(run)
     assert written == "q1 Q0 a.md 1 0.5 my-run\nq1 Q0 b c.md 2 0.25 my-run\n"
     (tmp_path / "a.run").write_text(written, "utf-8")
@@ -165,13 +166,13 @@ def test_equal_scores_keep_their_order_here_and_in_other_tools(
 ) -> None:
     file = tmp_path_factory.mktemp("runs") / "a.run"
     found = {
-        query: tuple(Ranked(f"d{place}", score) for place, score in enumerate(scores))
+        query: tuple((f"d{place}", score) for place, score in enumerate(scores))
         for query, scores in rankings.items()
     }
     file.write_text(as_trec(Run("r", found)), "utf-8")
     ours = read_trec(file).found
-    assert {query: [one.document for one in ranking] for query, ranking in ours.items()} == {
-        query: [one.document for one in ranking] for query, ranking in found.items() if ranking
+    assert {query: [document for document, _ in ranking] for query, ranking in ours.items()} == {
+        query: [document for document, _ in ranking] for query, ranking in found.items() if ranking
     }
     theirs = list(ir_measures.read_trec_run(str(file)))  # type: ignore[no-untyped-call]
     for query in rankings:
@@ -187,7 +188,7 @@ def test_lines_may_come_in_any_order_and_scores_decide(tmp_path: Path) -> None:
     )
     run = read_trec(tmp_path / "a.run", "named")
     assert run.name == "named"
-    assert [one.document for one in run.found["q1"]] == ["top", "same2", "same1", "low"]
+    assert [document for document, _ in run.found["q1"]] == ["top", "same2", "same1", "low"]
 
 
 @settings(deadline=None, max_examples=50, derandomize=True)
@@ -211,7 +212,7 @@ def test_equal_scores_of_others_are_ordered_as_ir_measures_does(
         judged,
         list(ir_measures.read_trec_run(str(file))),  # type: ignore[no-untyped-call]
     )
-    found = [one.document for one in read_trec(file).found["q"]]
+    found = [document for document, _ in read_trec(file).found["q"]]
     assert measure(found, {right: 1}).mrr == pytest.approx(theirs[ir_measures.RR], abs=1e-9)
 
 
@@ -242,4 +243,4 @@ def test_a_run_file_that_is_not_there_or_no_text_is_reported(tmp_path: Path) -> 
 
 def test_an_id_that_no_file_could_hold_is_refused() -> None:
     with pytest.raises(UsageError, match="cannot be written into a run file"):
-        as_trec(Run("r", {"a b": (Ranked("a", 1.0),)}))
+        as_trec(Run("r", {"a b": (("a", 1.0),)}))

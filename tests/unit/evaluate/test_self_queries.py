@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dowse._index.markdown.document import parse
 from dowse._project.engine import Engine
-from dowse._project.evaluation import bench as hiding
-from dowse._project.evaluation.bench import hidden_copy
+from dowse._project.evaluation import evaluate as hiding
+from dowse._project.evaluation.evaluate import hidden_copy
 from dowse._project.evaluation.own_queries import (
     OwnQuery,
     headings_of,
@@ -197,7 +197,9 @@ def test_documents_that_only_link_are_no_answers(workspace: Workspace, engine: E
         assert {"stairs.md", "boat.md"} <= plain
         answers = {
             hit.document
-            for hit in copy.engine.search(SearchRequest(link.text, filters=link.filters)).hits
+            for hit in copy.engine.search(
+                SearchRequest(link.text, filters=link.judged.filters)
+            ).hits
         }
         assert answers
         assert not answers & {"stairs.md", "boat.md"}
@@ -206,15 +208,15 @@ def test_documents_that_only_link_are_no_answers(workspace: Workspace, engine: E
 def test_only_what_changed_is_embedded_and_only_once(workspace: Workspace, engine: Engine) -> None:
     queries = _drawn(engine)
     with hidden_copy(workspace, engine, queries) as copy:
-        first = copy.report.embedded
+        first = copy.embedded
         counts = copy.engine.status().counts
     assert counts.embedded == counts.chunks
     changed = {query.document for query in queries if query.kind == "heading"}
     assert 0 < first <= sum(entry.chunks for entry in engine.documents() if entry.id in changed)
     with hidden_copy(workspace, engine, queries) as copy:
-        assert copy.report.embedded == 0
+        assert copy.embedded == 0
     with hidden_copy(workspace, engine, ()) as copy:
-        assert copy.report.embedded == 0
+        assert copy.embedded == 0
 
 
 def test_one_evaluation_does_not_change_the_copy_of_another(

@@ -12,18 +12,11 @@ import pytest
 
 from dowse._config.schema import Settings, change_search
 from dowse._project.evaluation import tune as tune_module
-from dowse._project.evaluation.measures import JudgedQuery
+from dowse._project.evaluation.collections import JudgedQuery
 from dowse._project.evaluation.own_queries import own_queries
-from dowse._project.evaluation.tune import (
-    BoostTrial,
-    Question,
-    Tuning,
-    gather_evidence,
-    judged_questions,
-    own_questions,
-    tune,
-)
-from dowse._project.workspace import Given, Workspace
+from dowse._project.evaluation.tune import TuneRecord, gather_evidence, judged_queries, tune
+from dowse._project.workspace import Given
+from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations
@@ -106,24 +99,28 @@ class _Rule:
         names.insert(self._rank(settings) - 1, self._right)
         return tuple((name, 0.0) for name in names)
 
+    notices = ()
+
 
 def _tuned(
     rank: Callable[[int, SearchSettings], int], count: int = 60, documents: int = 60
-) -> Tuning:
+) -> TuneRecord:
     right = [f"right-{n % documents}" for n in range(count)]
     questions = [
-        Question(JudgedQuery(f"q{n:03d}", "words", "ab"[n % 2], {right[n]: 1}))
-        for n in range(count)
+        JudgedQuery(f"q{n:03d}", "words", "ab"[n % 2], {right[n]: 1}) for n in range(count)
     ]
     rules = [_Rule(right[n], lambda settings, n=n: rank(n, settings)) for n in range(count)]  # type: ignore[misc]
-    evidence = BoostTrial({}, tuple(cast("Retrieved", rule) for rule in rules))
-    return tune([evidence], questions, Settings())
+    found = [cast("Retrieved", rule) for rule in rules]
+    return tune("notes", [({}, found)], questions, Settings())
 
 
 def test_a_gain_that_every_part_agrees_on_is_real() -> None:
     tuning = _tuned(lambda n, settings: 1 if settings.fuse.keyword > 1.5 else 3 + n % 3)
-    assert tuning.is_real
-    assert tuning.best == {"fuse.semantic": 0.4, "fuse.keyword": 1.6}
+    assert tuning.real
+    assert {one.name: one.better for one in tuning.best} == {
+        "fuse.semantic": 0.4,
+        "fuse.keyword": 1.6,
+    }
     assert tuning.agreeing == 5
     assert tuning.gain.second == pytest.approx(1.0)
     assert tuning.gain.low > 0.3
@@ -137,21 +134,21 @@ def test_luck_is_not_taken_for_a_gain() -> None:
 
     tuning = _tuned(by_luck)
     assert tuning.best  # something always fits best what it was chosen on
-    assert not tuning.is_real
+    assert not tuning.real
     assert tuning.gain.low <= 0
 
 
 def test_where_nothing_differs_nothing_is_changed() -> None:
     tuning = _tuned(lambda n, _: 1 + n % 4)
-    assert tuning.best == {}
-    assert not tuning.is_real
+    assert tuning.best == ()
+    assert not tuning.real
     assert (tuning.gain.difference, tuning.gain.ties) == (0.0, 60)
 
 
 def test_few_queries_show_nothing() -> None:
     tuning = _tuned(lambda _, settings: 1 if settings.fuse.keyword > 1.5 else 9, count=20)
     assert tuning.gain.low > 0
-    assert not tuning.is_real
+    assert not tuning.real
     with pytest.raises(UsageError, match="only 9 queries"):
         _tuned(lambda *_: 1, count=9)
 
@@ -162,7 +159,7 @@ def test_a_handful_of_queries_that_gain_may_be_luck() -> None:
     assert tuning.best
     assert tuning.gain.low > 0
     assert tuning.gain.p == pytest.approx(2 / 2**4)
-    assert not tuning.is_real
+    assert not tuning.real
 
 
 def test_queries_of_one_document_stay_together() -> None:
@@ -183,18 +180,16 @@ def test_queries_of_one_document_stay_together() -> None:
 
 def test_the_parts_share_documents_and_types_out() -> None:
     questions = [
-        Question(JudgedQuery(f"q{n:03d}", "words", "abc"[n % 3], {f"d{n % 17}": 2, "all": 1}))
+        JudgedQuery(f"q{n:03d}", "words", "abc"[n % 3], {f"d{n % 17}": 2, "all": 1})
         for n in range(100)
     ]
     parts = tune_module._parts(questions)
-    by_document = {
-        (question.document, part) for question, part in zip(questions, parts, strict=True)
-    }
+    by_document = {(question.answer, part) for question, part in zip(questions, parts, strict=True)}
     assert len(by_document) == 17
     sizes = np.bincount(parts, minlength=5)
     assert sizes.min() >= 15
     for kind in "abc":
-        of_kind = [question.judged.type == kind for question in questions]
+        of_kind = [question.type == kind for question in questions]
         assert np.bincount(parts[of_kind], minlength=5).min() >= 4
 
 
@@ -220,13 +215,13 @@ def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace:
     with workspace.open(workspace.projects.get("vault")) as engine:
         with engine.read() as reading:
             drawn, before = own_queries(reading, 10), reading.catalogue.generation
-        questions = own_questions(drawn)
+        questions = [query.judged for query in drawn]
         assert len(questions) >= 10  # aliases
         evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
-        assert [one.boosts.get("keyword.title", 6.0) for one in evidence] == [6.0, 1.0, 3.0, 9.0]
-        assert all(len(one.found) == len(questions) for one in evidence)
+        assert [boosts.get("keyword.title", 6.0) for boosts, _ in evidence] == [6.0, 1.0, 3.0, 9.0]
+        assert all(len(found) == len(questions) for _, found in evidence)
         ways = 1 + 7 * 3 * 4  # the present one, and the grid
-        assert tune(evidence, questions, engine.settings).tried == 4 * ways
+        assert tune("vault", evidence, questions, engine.settings).tried == 4 * ways
         with engine.read() as reading:
             assert reading.catalogue.generation == before
         assert engine.mismatches() == []
@@ -240,8 +235,8 @@ def test_judgments_must_belong_to_the_project(workspace: Workspace) -> None:
             JudgedQuery("b", "two", "", {strange: 1}),
             JudgedQuery("c", "three", "", {}),
         ]
-        assert [one.judged.id for one in judged_questions(queries, engine)] == ["a"]
+        assert [one.id for one in judged_queries(queries, engine)] == ["a"]
         with pytest.raises(UsageError, match="No judged document is in the project vault"):
-            judged_questions(queries[1:], engine)
+            judged_queries(queries[1:], engine)
         with pytest.raises(UsageError, match="no queries"):
-            judged_questions([JudgedQuery("a", "", "", {here: 1})], engine)
+            judged_queries([JudgedQuery("a", "", "", {here: 1})], engine)

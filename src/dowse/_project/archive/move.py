@@ -7,11 +7,10 @@ project switches to its new store only after both gave the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Annotated, Any
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,80 +20,18 @@ from dowse._index.markdown.document import parse
 from dowse._model import (
     Announce,
     Batch,
+    ChunkedDocument,
     Event,
-    FileState,
     IndexedDocument,
-    Scores,
+    Vector,
     silent,
     text_key,
 )
 from dowse._model.ports import IndexReader, IndexWriter, Store
-from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project
 from dowse._project.workspace import INDEXES, Workspace, open_store
 from dowse._util.messages import hide_secrets
 from dowse.errors import Damaged, NotFound, UsageError
-
-# ── How far two stores find the same, by a sample of searches for what one of them holds ───
-
-
-FIRST = 10
-"""Results of each search that are compared."""
-
-_SAMPLES = 20  # documents whose titles and vectors are searched for on both sides
-_FETCHED = 50  # results that are looked at: which of equal ones come first differs between stores
-_ROUNDING = 1e-5  # share by which equal scores may differ
-
-
-def agreement_of(one: IndexReader, other: IndexReader) -> float:
-    """The share of the first results of one side that the other finds as well, on average."""
-    shares = [share for search in _searches(one) for share in _shared(search, one, other)]
-    return sum(shares) / len(shares) if shares else 1.0
-
-
-_Found = list[tuple[str, float]]
-_Search = Callable[[IndexReader], _Found]
-"""Searches one side, and gives the ids of the chunks with their scores, best first."""
-
-
-def _searches(reading: IndexReader) -> Iterator[_Search]:
-    """Searches for the titles and the vectors of documents from all over the index."""
-    listed = reading.catalogue.documents()
-    step = max(1, len(listed) // _SAMPLES)
-    for entry in listed[::step][:_SAMPLES]:
-        terms = [word for word in entry.fields.title.lower().split() if word.isalnum()]
-        yield lambda side, terms=terms: _found(  # type: ignore[misc]  # a default keeps its value
-            side, side.keyword.search("body", terms, _FETCHED)
-        )
-        vectors = reading.vectors.of(reading.catalogue.keys_of([entry.id]).tolist()[:1])
-        # A text that the model cannot read has a vector of zeros, which is as near to all others.
-        for vector in filter(np.any, vectors.values()):
-            yield lambda side, vector=vector: _found(  # type: ignore[misc]  # as above
-                side, side.vectors.nearest(vector, _FETCHED)
-            )
-
-
-def _found(side: IndexReader, scores: Scores) -> _Found:
-    score_of = dict(scores)
-    chunks = side.catalogue.chunks(list(score_of))
-    return [(one.chunk.id, score_of[one.key]) for one in chunks]
-
-
-def _shared(search: _Search, one: IndexReader, other: IndexReader) -> list[float]:
-    """The share of the first results that are the same; which of equal ones come first is not."""
-    left, right = search(one), search(other)
-    if not left or not right:
-        return [0.0] if left or right else []
-    last = right[:FIRST][-1][1]
-    slack = _ROUNDING * abs(last)
-    first = {found for found, score in right if score >= last - slack}
-    # When everything that was fetched is as good as the last of the first, there may be more.
-    more = len(right) >= _FETCHED and right[-1][1] >= last - slack
-    same = sum(
-        found in first or (more and abs(score - last) <= slack) for found, score in left[:FIRST]
-    )
-    return [same / max(len(left[:FIRST]), len(right[:FIRST]))]
-
 
 HERE = "here"
 """The name of the store in the project's folder, as a place to move to."""
@@ -126,51 +63,50 @@ def move_project(
     keep: bool = False,
     announce: Announce = silent,
 ) -> MoveRecord:
-    """Moves the index of a project to a database, or back into its folder.
+    """Move the index of a project to a database, or back into its folder.
 
     `changes` are further settings of the store, such as `name`. With `keep`, the index stays where
-    it was as well. Raises `Damaged` when both sides differ; then nothing is switched.
+    it was as well. Raise `Damaged` when both sides differ; then nothing is switched.
     """
     settings = workspace.settings(project).settings
     # The address comes last: until it is changed, the project stays where it is.
     values: dict[str, Any] = {**(changes or {}), "url": "" if to == HERE else to}
-    options = replace(settings.store, **values)
-    if options == settings.store:
+    former, options = settings.store, replace(settings.store, **values)
+    if options == former:
         raise UsageError(f"The index is at {to} already.", "See: dowse status")
-    if options.url and (options.url, options.name) == (settings.store.url, settings.store.name):
+    if options.url and (options.url, options.name) == (former.url, former.name):
         raise UsageError(
             f"The index is at {to} already.",
             "What searches it is chosen with: dowse config set store.search",
         )
     analyzer = workspace.parts(project, settings, offline=True).analyzer
     with (
-        closing(open_store(project, settings.store, analyzer, announce)) as source,
+        closing(open_store(project, former, analyzer, announce)) as source,
         closing(open_store(project, options, analyzer, announce)) as target,
     ):
-        _refuse_strangers(project, options, target)
+        # A move that was interrupted goes on; the index of another project stays as it is.
+        if options.url and not INDEXES.knows(project.folder, options):
+            with target.read() as there:
+                if there.catalogue.stamp() is not None:
+                    raise UsageError(
+                        f"There is an index of another project already: {target.place}.",
+                        "Choose another name with --name.",
+                    )
         moved = _copy(project, source, target, settings, announce)
         for option, value in values.items():
             workspace.change_setting(f"store.{option}", value, project)
         if not keep:
-            _remove(project, settings.store, source)
+            if not former.url or INDEXES.made_here(project.folder, former.url):
+                source.discard(_WAIT)
+            if former.url:
+                INDEXES.forget(project.folder, former.url)
     return moved
-
-
-def _refuse_strangers(project: Project, options: StoreOptions, target: Store) -> None:
-    """Raises `UsageError` when the target holds the index of another project."""
-    if not options.url or INDEXES.knows(project.folder, options):
-        return  # a move that was interrupted goes on
-    with target.read() as there:
-        if there.catalogue.stamp() is not None:
-            raise UsageError(
-                f"There is an index of another project already: {target.place}.",
-                "Choose another name with --name.",
-            )
 
 
 def _copy(
     project: Project, source: Store, target: Store, settings: Settings, announce: Announce
 ) -> MoveRecord:
+    """Copy what the target does not have yet, and compare both sides."""
     # Nobody may change the source meanwhile: what is compared at the end must be what was copied.
     with source.write(_WAIT), source.read() as reading:
         stamp = reading.catalogue.stamp()
@@ -179,14 +115,45 @@ def _copy(
                 f"The project {project.name!r} has not been indexed yet.",
                 f"Index it with: dowse index -p {project.name}",
             )
+
+        def cut(name: str) -> ChunkedDocument:
+            stored = reading.catalogue.document(name)
+            if stored is None:
+                raise Damaged(f"The index has no text of {name}.", "Look at it with: dowse doctor")
+            chunked = chunk(parse(name, stored.text), settings.chunk)
+            if chunked.chunks != stored.chunks:
+                raise Damaged(
+                    f"{name} was cut by other rules than those that hold now.",
+                    "Rebuild the index first with: dowse index --rebuild",
+                )
+            return chunked
+
         with target.write(_WAIT) as writing:
             if writing.catalogue.stamp() != stamp:
                 writing.start(stamp)
-            written = _fill(reading, writing, settings, announce)
-            _finish(reading, writing, settings)
+            wanted, there = reading.catalogue.files(), writing.catalogue.files()
+            if gone := sorted(there.keys() - wanted.keys()):
+                writing.apply(Batch(gone=tuple(gone)))
+            missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
+            if not there:
+                announce(Event("move", 0, len(missing)))
+                writing.expect(cut(name) for name in missing)
+            copy_documents(
+                reading,
+                writing,
+                missing,
+                cut,
+                lambda done: announce(Event("move", done, len(missing))),
+            )
+            words = reading.vocabulary.most_frequent(settings.learned_words)
+            if unknown := writing.text_vectors.missing([text_key(word) for word in words]):
+                writing.remember(reading.text_vectors.known(unknown))
+            writing.note_roots(reading.catalogue.roots())
+            writing.set_communities(reading.links.communities())
+            writing.tidy(settings.learned_words)
         with target.read() as copied:
-            counts = copied.catalogue.counts()
-            agreement = _compare(reading, copied, announce)
+            announce(Event("compare", 0, None))
+            counts, agreement = copied.catalogue.counts(), _compare(reading, copied)
     return MoveRecord(
         project.name,
         hide_secrets(source.place),
@@ -194,61 +161,40 @@ def _copy(
         counts.documents,
         counts.chunks,
         counts.embedded,
-        written,
+        len(missing),
         agreement,
     )
 
 
-def _fill(
-    reading: IndexReader, writing: IndexWriter, settings: Settings, announce: Announce
-) -> int:
-    """Copies what the target does not have yet; returns how many documents that were."""
-    wanted, there = reading.catalogue.files(), writing.catalogue.files()
-    if gone := sorted(there.keys() - wanted.keys()):
-        writing.apply(Batch(gone=tuple(gone)))
-    missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
-    if not there:
-        announce(Event("move", 0, len(missing)))
-        made = (_document(reading, name, wanted[name], settings) for name in missing)
-        writing.expect(one.chunked for one in made)
-    for start in range(0, len(missing), _AT_ONCE):
-        announce(Event("move", start, len(missing)))
-        some = missing[start : start + _AT_ONCE]
-        put = [_document(reading, name, wanted[name], settings) for name in some]
+def copy_documents(
+    reading: IndexReader,
+    writing: IndexWriter,
+    names: Sequence[str],
+    cut: Callable[[str], ChunkedDocument],
+    progress: Callable[[int], None],
+) -> None:
+    """Store documents of one index in another, cut in some way, with the vectors that fit."""
+    files = reading.catalogue.files()
+    for start in range(0, len(names), _AT_ONCE):
+        progress(start)
+        put = [IndexedDocument(cut(one), files[one]) for one in names[start : start + _AT_ONCE]]
         texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
         known = reading.text_vectors.known(list({text_key(text) for text in texts}))
         writing.apply(Batch(put=tuple(put), vectors=known))
-    return len(missing)
 
 
-def _document(
-    reading: IndexReader, name: str, state: FileState, settings: Settings
-) -> IndexedDocument:
-    stored = reading.catalogue.document(name)
-    if stored is None:
-        raise Damaged(f"The index has no text of {name}.", "Look at it with: dowse doctor")
-    chunked = chunk(parse(name, stored.text), settings.chunk)
-    if chunked.chunks != stored.chunks:
-        raise Damaged(
-            f"{name} was cut by other rules than those that hold now.",
-            "Rebuild the index first with: dowse index --rebuild",
-        )
-    return IndexedDocument(chunked, state)
+# ── Whether two stores hold and find the same, by a sample of searches ────────────
+
+FIRST = 10
+"""Results of each search that are compared."""
+
+_SAMPLES = 20  # documents whose titles and vectors are searched for on both sides
+_FETCHED = 50  # results that are looked at: which of equal ones come first differs between stores
+_ROUNDING = 1e-5  # share by which equal scores may differ
 
 
-def _finish(reading: IndexReader, writing: IndexWriter, settings: Settings) -> None:
-    words = reading.vocabulary.most_frequent(settings.learned_words)
-    missing = writing.text_vectors.missing([text_key(word) for word in words])
-    if missing:
-        writing.remember(reading.text_vectors.known(missing))
-    writing.note_roots(reading.catalogue.roots())
-    writing.set_communities(reading.links.communities())
-    writing.tidy(settings.learned_words)
-
-
-def _compare(one: IndexReader, other: IndexReader, announce: Announce) -> float:
-    """How far both sides agree; raises `Damaged` when they hold or find different things."""
-    announce(Event("compare", 0, None))
+def _compare(one: IndexReader, other: IndexReader) -> float:
+    """Return how far both sides agree; raise `Damaged` when they hold or find different things."""
     # How many secrets were left out is known only to the run that read the files.
     before, after = (replace(side.catalogue.counts(), secrets=0) for side in (one, other))
     if before != after:
@@ -266,8 +212,46 @@ def _compare(one: IndexReader, other: IndexReader, announce: Announce) -> float:
     return agreement
 
 
-def _remove(project: Project, options: StoreOptions, source: Store) -> None:
-    if not options.url or INDEXES.made_here(project.folder, options.url):
-        source.discard(_WAIT)
-    if options.url:
-        INDEXES.forget(project.folder, options.url)
+def agreement_of(one: IndexReader, other: IndexReader) -> float:
+    """Return the share of the first results of one side that the other finds too, on average.
+
+    Documents from all over the index are searched for by their titles and their vectors.
+    """
+    shares: list[float] = []
+    listed = one.catalogue.documents()
+    step = max(1, len(listed) // _SAMPLES)
+    for entry in listed[::step][:_SAMPLES]:
+        vectors = one.vectors.of(one.catalogue.keys_of([entry.id]).tolist()[:1])
+        terms = [word for word in entry.fields.title.lower().split() if word.isalnum()]
+        # A text that the model cannot read has a vector of zeros, which is as near to all others.
+        meant = [vector for vector in vectors.values() if vector.any()]
+        sample: list[list[str] | Vector] = [terms, *meant]
+        for sought in sample:
+            left, right = _found(one, sought), _found(other, sought)
+            if left and right:
+                shares.append(_share(left, right))
+            elif left or right:
+                shares.append(0.0)
+    return sum(shares) / len(shares) if shares else 1.0
+
+
+def _found(side: IndexReader, sought: list[str] | Vector) -> list[tuple[str, float]]:
+    """Search one side for terms or a vector; list the ids of chunks with scores, best first."""
+    if isinstance(sought, list):
+        scores = dict(side.keyword.search("body", sought, _FETCHED))
+    else:
+        scores = dict(side.vectors.nearest(sought, _FETCHED))
+    return [(one.chunk.id, scores[one.key]) for one in side.catalogue.chunks(list(scores))]
+
+
+def _share(left: list[tuple[str, float]], right: list[tuple[str, float]]) -> float:
+    """Return the share of the first results that are the same, whichever of equal ones is first."""
+    last = right[:FIRST][-1][1]
+    slack = _ROUNDING * abs(last)
+    first = {found for found, score in right if score >= last - slack}
+    # When everything that was fetched is as good as the last of the first, there may be more.
+    more = len(right) >= _FETCHED and right[-1][1] >= last - slack
+    same = sum(
+        found in first or (more and abs(score - last) <= slack) for found, score in left[:FIRST]
+    )
+    return same / max(len(left[:FIRST]), len(right[:FIRST]))

@@ -1,4 +1,4 @@
-"""Judged collections, as they are found in folders.
+"""Judged collections and runs over them, as they are found in folders and files.
 
     docs/ or corpus.jsonl    the documents: files, or {"_id", "title", "text"} per line
     queries.jsonl            {"_id", "text", "type"} per line; or topics, as TREC has them
@@ -11,109 +11,172 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dowse._project.evaluation.measures import SEED, Collection, JudgedQuery
-from dowse._util.files import create_private_file, make_private_folder, replace_file, sync_tree
+from dowse._search.request import NO_FILTERS, Filters
+from dowse._util.files import create_private_file, make_private_folder
 from dowse.errors import NotFound, UsageError
 
-UNANSWERABLE = "unanswerable"
-"""The type of queries that have no answer in the collection."""
+SEED = 20_240_229
+"""What every random choice of an evaluation begins with."""
 
+
+class JudgedQuery(Struct, frozen=True):
+    """A query, and which documents answer it."""
+
+    id: str
+    text: str
+    type: str  # as the collection names it; "" when it names none
+    relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
+    filters: Filters = NO_FILTERS  # what it demands besides its words
+
+    @property
+    def answer(self) -> str:
+        """Return the document that answers it best."""
+        return min(self.relevant, key=lambda document: (-self.relevant[document], document))
+
+
+class Collection(Struct, frozen=True):
+    """Documents with queries that somebody has judged."""
+
+    name: str
+    documents: Path | None  # a folder, or a corpus.jsonl; None when only runs are compared
+    queries: tuple[JudgedQuery, ...]
+    unjudged: int = 0  # queries that were left out because no document was judged to answer them
+
+    @property
+    def answerable(self) -> tuple[JudgedQuery, ...]:
+        """List the queries that measures are taken over."""
+        return tuple(query for query in self.queries if query.relevant)
+
+    @property
+    def unanswerable(self) -> tuple[JudgedQuery, ...]:
+        """List the queries that a good search finds nothing for."""
+        return tuple(query for query in self.queries if not query.relevant)
+
+
+class Run(Struct, frozen=True):
+    """What one way of searching found for every query."""
+
+    name: str
+    # By query id, best first: documents, each once, with scores that never increase.
+    found: Mapping[str, tuple[tuple[str, float], ...]]
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
+    confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
+    notices: tuple[str, ...] = ()  # what searching could not do for most queries
+    marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
+    min_confidence: float | None = None  # the threshold as set, -1 the fitted one; None for a file
+
+
+# ── Collections ─────────────────────────────────────────────────────────────────
+
+_UNANSWERABLE = "unanswerable"  # the type of queries that have no answer in the collection
 _DOCUMENTS = ("docs", "corpus.jsonl")
 _QUERIES = ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics")
 _JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
 
-Judgments = dict[str, dict[str, int]]
-"""Grades by query and document."""
-
 
 def read_collection(path: Path) -> Collection:
-    """The collection in a folder, or only the judgments of a qrels file.
+    """Read the collection in a folder, or only the judgments of a qrels file.
 
     Queries that no document was judged to answer are left out and counted, unless their type says
-    that they are unanswerable. Raises `NotFound` for what is missing, `UsageError` for what is
+    that they are unanswerable. Raise `NotFound` for what is missing, `UsageError` for what is
     broken.
     """
     if path.is_file():
-        judgments = read_judgments(path)
-        return _collection(path.stem, None, _unasked(judgments), judgments)
-    if not path.is_dir():
+        name, file, documents, asked = path.stem, path, None, None
+    elif not path.is_dir():
         raise NotFound(f"There is no collection {path}.", "Name a folder that is there.")
-    file = _first(path, _JUDGMENTS)
-    if file is None or file.is_dir():
-        raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
-    judgments, asked = read_judgments(file), _first(path, _QUERIES)
-    queries = _read_queries(asked) if asked else _unasked(judgments)
-    _check_types(queries, judgments, file)
-    strangers = sorted(set(judgments) - set(queries))
-    if strangers:
+    else:
+        name, judged = path.resolve().name, _first(path, _JUDGMENTS)
+        if judged is None or judged.is_dir():
+            raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
+        file, documents, asked = judged, _first(path, _DOCUMENTS), _first(path, _QUERIES)
+    judgments = _read_judgments(file)
+    # Of queries that are not there only the ids are known: enough to judge run files.
+    queries = _read_queries(asked) if asked else [JudgedQuery(one, "", "", {}) for one in judgments]
+    if strangers := sorted(judgments.keys() - {query.id for query in queries}):
         raise UsageError(
             f"{file} judges the query {strangers[0]!r}, which is not in {asked}.",
             "Take the judgment out, or put the query in.",
         )
-    name = path.resolve().name
-    return _collection(name, _first(path, _DOCUMENTS), queries, judgments)
+    kept = []
+    for query in queries:
+        relevant = judgments.get(query.id, {})
+        if relevant and query.type == _UNANSWERABLE:
+            raise UsageError(
+                f"The query {query.id!r} is {_UNANSWERABLE}, but {file} names an answer.",
+                "Give it another type, or take the judgment out.",
+            )
+        if relevant or query.type == _UNANSWERABLE:
+            kept.append(replace(query, relevant=relevant))
+    if not kept:
+        raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
+    return Collection(name, documents, tuple(kept), len(queries) - len(kept))
 
 
 def sample(collection: Collection, count: int) -> Collection:
-    """The collection with so many of its queries, always the same ones, in their order."""
+    """Keep so many of the queries, always the same ones, in their order."""
     if count >= len(collection.queries):
         return collection
-    places = random.Random(SEED).sample(range(len(collection.queries)), count)  # noqa: S311
+    places = random.Random(SEED).sample(range(len(collection.queries)), count)  # noqa: S311  it must be the same every time
     return replace(collection, queries=tuple(collection.queries[n] for n in sorted(places)))
 
 
-def read_judgments(path: Path) -> Judgments:
-    """The grades above 0, by query and document; queries without any are there with none."""
-    judgments: Judgments = {}
+def _first(folder: Path, names: Iterable[str]) -> Path | None:
+    """Find the first of these that is there; a folder that only holds others is none."""
+    here = [folder / name for name in names]
+    return next(
+        (one for one in here if one.is_file() or (one.is_dir() and one.name != "qrels")), None
+    )
+
+
+def _read_judgments(path: Path) -> dict[str, dict[str, int]]:
+    """Read the grades above 0 by query and document; queries without any are there with none."""
+    judgments: dict[str, dict[str, int]] = {}
     for number, line in lines_of(path):
-        columns = line.split("\t") if "\t" in line else line.split()
-        if number == 1 and columns[0].strip() == "query-id":
+        cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
+        if number == 1 and cells[0] == "query-id":
             continue
-        query, document, grade = _judgment(columns, path, number)
+        if len(cells) == 4:
+            cells.pop(1)  # TREC's second column means nothing
+        if len(cells) != 3 or not all(cells) or not re.fullmatch(r"[+-]?\d+", cells[2]):
+            raise UsageError(
+                f"{path}, line {number}: this is no judgment.",
+                "A line is: query, document, grade, between tabs; or TREC's query 0 document"
+                " grade.",
+            )
+        query, document, grade = cells[0], unicodedata.normalize("NFC", cells[1]), int(cells[2])
         grades = judgments.setdefault(query, {})
         if grades.setdefault(document, grade) != grade:
             raise UsageError(
                 f"{path}, line {number}: {document!r} has two grades for query {query!r}.",
                 "Keep one of them.",
             )
-    positive = (
-        (query, {document: grade for document, grade in grades.items() if grade > 0})
+    return {
+        query: {document: grade for document, grade in grades.items() if grade > 0}
         for query, grades in judgments.items()
-    )
-    return dict(positive)
+    }
 
 
-def _judgment(columns: Sequence[str], path: Path, number: int) -> tuple[str, str, int]:
-    cells = [cell.strip() for cell in columns]
-    if len(cells) == 4:
-        cells.pop(1)  # TREC's second column means nothing
-    try:
-        query, document, grade = cells
-        if query and document:
-            return query, unicodedata.normalize("NFC", document), int(grade)
-    except ValueError:
-        pass
-    raise UsageError(
-        f"{path}, line {number}: this is no judgment.",
-        "A line is: query, document, grade, between tabs; or TREC's query 0 document grade.",
-    )
-
-
-def _read_queries(path: Path) -> dict[str, JudgedQuery]:
-    """The queries of a file by their ids, not judged yet."""
+def _read_queries(path: Path) -> list[JudgedQuery]:
+    """Read the queries of a file, not judged yet."""
     queries: dict[str, JudgedQuery] = {}
-    is_json = path.suffix == ".jsonl"
-    for number, identifier, row in json_lines(path) if is_json else read_topics(path):
-        text, kind = text_of(row, "text", path, number), row.get("type")
+    rows = json_lines(path) if path.suffix == ".jsonl" else _read_topics(path)
+    for number, identifier, row in rows:
+        text, kind = row.get("text"), row.get("type")
+        if not isinstance(text, str) or not text.strip():
+            raise UsageError(f"{path}, line {number} has no text.", "Give it some words.")
         if identifier in queries:
             raise UsageError(
                 f"{path}, line {number}: there are two queries {identifier!r}.",
@@ -121,60 +184,56 @@ def _read_queries(path: Path) -> dict[str, JudgedQuery]:
             )
         kind = kind.strip() if isinstance(kind, str) else ""
         queries[identifier] = JudgedQuery(identifier, text, kind, {})
-    return queries
+    return list(queries.values())
 
 
-def _check_types(queries: Mapping[str, JudgedQuery], judgments: Judgments, file: Path) -> None:
-    for identifier, asked in queries.items():
-        if asked.type == UNANSWERABLE and judgments.get(identifier):
+_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>.*)?", re.IGNORECASE)
+_TITLE = re.compile(
+    r"<(?:title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?:</(?:title|query)>.*)?", re.IGNORECASE
+)
+
+
+def _read_topics(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Read TREC's topics: an id, a tab and a text per line, or tags, whose title may follow."""
+    lines = [(number, line.strip()) for number, line in lines_of(path)]
+    is_tagged = any(line.lower().startswith("<top") for _, line in lines)
+    identifier, waiting = "", False
+    for number, line in lines:
+        if is_tagged:
+            if match := _NUMBER.fullmatch(line):
+                identifier = match[1]
+            match = _TITLE.fullmatch(line)
+            text = match[1] if match else line if waiting else ""
+            waiting = bool(match) and not text
+            if not text:
+                continue
+        else:
+            identifier, _, text = (part.strip() for part in line.partition("\t"))
+        if not identifier or not text:
             raise UsageError(
-                f"The query {identifier!r} is {UNANSWERABLE}, but {file} names an answer.",
-                "Give it another type, or take the judgment out.",
+                f"{path}, line {number}: this is no query.",
+                "A line is: id, tab, text; or a topic has <num>, then <title>.",
             )
+        yield number, identifier, {"text": text}
+        identifier = ""
 
 
-def _unasked(judgments: Judgments) -> dict[str, JudgedQuery]:
-    """Queries of which only the ids are known: enough to judge run files."""
-    return {identifier: JudgedQuery(identifier, "", "", {}) for identifier in judgments}
-
-
-def _collection(
-    name: str, documents: Path | None, queries: Mapping[str, JudgedQuery], judgments: Judgments
-) -> Collection:
-    judged = [replace(one, relevant=judgments.get(one.id, {})) for one in queries.values()]
-    kept = tuple(query for query in judged if query.relevant or query.type == UNANSWERABLE)
-    if not kept:
-        raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
-    return Collection(name, documents, kept, len(judged) - len(kept))
-
-
-def _first(folder: Path, names: Iterable[str]) -> Path | None:
-    """The first of these that is there; a folder that only holds others is none."""
-    here = [folder / name for name in names]
-    return next(
-        (one for one in here if one.is_file() or (one.is_dir() and one.name != "qrels")), None
-    )
-
-
-# ── Lines and topics ────────────────────────────────────────────────────────────
-
-
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with their numbers."""
+def lines_of(path: Path, kind: str = "file") -> Iterator[tuple[int, str]]:
+    """Read the lines that say something, with their numbers."""
     try:
         # Only line feeds end lines: a text in JSON may hold other separators.
         with path.open(encoding="utf-8-sig", newline="\n") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, line.rstrip("\r\n")
-    except FileNotFoundError:
-        raise NotFound(f"There is no file {path}.", "Name one that is there.") from None
+    except (FileNotFoundError, IsADirectoryError):
+        raise NotFound(f"There is no {kind} {path}.", "Name one that is there.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.", "It must be UTF-8 text.") from error
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """The objects of a JSON Lines file with their numbers and ids."""
+    """Read the objects of a JSON Lines file, with their numbers and ids."""
     for number, line in lines_of(path):
         try:
             row = json.loads(line)
@@ -190,74 +249,13 @@ def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
         yield number, str(identifier).strip(), row
 
 
-def text_of(row: Mapping[str, Any], field: str, path: Path, number: int) -> str:
-    """A field that must hold text."""
-    text = row.get(field)
-    if not isinstance(text, str) or not text.strip():
-        raise UsageError(f"{path}, line {number} has no {field}.", "Give it some words.")
-    return text
-
-
-_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>.*)?", re.IGNORECASE)
-_TITLE = re.compile(
-    r"<(?:title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?:</(?:title|query)>.*)?", re.IGNORECASE
-)
-
-
-def read_topics(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """The queries of a topics file, as `json_lines` gives those of JSON Lines."""
-    lines = list(lines_of(path))
-    tagged = any(line.lstrip().lower().startswith("<top") for _, line in lines)
-    for number, identifier, text in _tagged(path, lines) if tagged else _tabbed(path, lines):
-        yield number, identifier, {"text": text}
-
-
-def _tabbed(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
-    for number, line in lines:
-        identifier, _, text = (part.strip() for part in line.strip().partition("\t"))
-        if not identifier or not text:
-            raise UsageError(
-                f"{path}, line {number}: this is no query.", "A line is: id, tab, text"
-            )
-        yield number, identifier, text
-
-
-def _tagged(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, str]]:
-    """Each topic's number and title; the title may be on the line after its tag."""
-    identifier, waiting = "", False
-    for number, line in lines:
-        stripped = line.strip()
-        if match := _NUMBER.fullmatch(stripped):
-            identifier = match[1]
-        match = _TITLE.fullmatch(stripped)
-        text = match[1] if match else stripped if waiting else ""
-        waiting = bool(match) and not text
-        if not text:
-            continue
-        if not identifier:
-            raise UsageError(f"{path}, line {number}: a title without <num>.", "Number the topic.")
-        yield number, identifier, text
-        identifier = ""
-
-
-# ── A corpus.jsonl as a folder of Markdown files, indexed as documents are ──────
-
-
-_MARKER = "corpus.sha256"  # next to the folder: what its files were written from
-
-
 def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
-    """Writes each document into a file of its own; gives the corpus' id of each file.
+    """Write each document of a corpus.jsonl into a file; return the corpus' id of each file.
 
-    Files are named by a hash of the id, which may hold anything. A corpus that has not changed is
-    only read; of one that has, only what differs is written.
+    Files are named by a hash of the id, which may hold anything. Only what differs is written.
     """
+    make_private_folder(folder)
     names: dict[str, str] = {}
-    marker, digest = folder.parent / _MARKER, _digest(corpus)
-    fresh = not marker.is_file() or marker.read_text("utf-8") != digest
-    if fresh:
-        marker.unlink(missing_ok=True)
-        make_private_folder(folder)
     for number, identifier, row in json_lines(corpus):
         name = f"{hashlib.sha256(identifier.encode('utf-8', 'replace')).hexdigest()[:16]}.md"
         if name in names:
@@ -271,38 +269,101 @@ def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
                 'A line is: {"_id": "1", "title": "…", "text": "…"}',
             )
         names[name] = identifier
-        if fresh:
-            _write(folder / name, _markdown(row))
-    if fresh:
-        _remove_others(folder, names)
-        sync_tree(folder)
-        replace_file(marker, digest.encode())
-    return names
-
-
-def _digest(corpus: Path) -> str:
-    try:
-        with corpus.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise NotFound(f"{corpus} cannot be read: {error}.", "Name one that can.") from error
-
-
-def _markdown(row: Mapping[str, Any]) -> str:
-    title, text = (row.get(field) or "" for field in ("title", "text"))
-    heading = " ".join(str(title).split())
-    # A text may begin like frontmatter without being any: an empty line before it keeps it text.
-    return f"# {heading}\n\n{text}\n" if heading else f"\n{text}\n"
-
-
-def _write(path: Path, text: str) -> None:
-    data = text.encode("utf-8", "replace")
-    if not path.is_file() or path.read_bytes() != data:
-        create_private_file(path)
-        path.write_bytes(data)
-
-
-def _remove_others(folder: Path, names: Mapping[str, str]) -> None:
+        title = " ".join(str(row.get("title") or "").split())
+        # A text may begin like frontmatter without being any: an empty line keeps it text.
+        text = (f"# {title}\n" if title else "") + f"\n{row['text'] or ''}\n"
+        path, data = folder / name, text.encode("utf-8", "replace")
+        if not path.is_file() or path.read_bytes() != data:
+            create_private_file(path)
+            path.write_bytes(data)
     for path in folder.iterdir():
         if path.name not in names:
             path.unlink()
+    return names
+
+
+# ── Runs in files of TREC ───────────────────────────────────────────────────────
+
+
+def check_ids(queries: Iterable[str]) -> None:
+    """Raise `UsageError` when no run over queries with these ids could be written to a file.
+
+    Searching takes long: it is better known before.
+    """
+    for query in queries:
+        if not query or re.search(r"\s", query):
+            raise UsageError(
+                f"The query id {query!r} cannot be written into a run file.",
+                "Give queries ids without spaces.",
+            )
+
+
+def as_trec(run: Run) -> str:
+    """Write a run as `trec_eval` reads it: `query Q0 document rank score tag`.
+
+    Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
+    """
+    check_ids(run.found)
+    tag = re.sub(r"\s+", "-", run.name) or "dowse"
+    lines: list[str] = []
+    for query, ranking in run.found.items():
+        last = np.float32(np.inf)
+        for rank, (document, score) in enumerate(ranking, start=1):
+            last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+            lines.append(f"{query} Q0 {document} {rank} {last} {tag}\n")
+    return "".join(lines)
+
+
+def read_trec(path: Path, name: str = "") -> Run:
+    """Read a run from a file, ordered as `trec_eval` does, whatever the order of its lines.
+
+    That is by score, as a 32-bit number, and where scores are equal by the documents' ids, the last
+    of them first; ranks are not looked at. Raise `UsageError` with the number of the line that is
+    not as it should be.
+    """
+    scores: dict[str, dict[str, float]] = {}
+    for number, line in lines_of(path, "run file"):
+        try:
+            # The document's name may hold spaces: two words before it and three after it do not.
+            query, _, rest = line.split(maxsplit=2)
+            document, rank, score, _ = rest.rsplit(maxsplit=3)
+            is_finite = math.isfinite(float(rank)) and math.isfinite(float(score))
+        except ValueError:  # too few words, or no numbers where numbers belong
+            is_finite = False
+        if not is_finite:
+            raise UsageError(
+                f"{path}, line {number}: this is no line of a run.",
+                "A line is: query Q0 document rank score tag",
+            )
+        document = unicodedata.normalize("NFC", document)
+        if document in scores.setdefault(query, {}):
+            raise UsageError(
+                f"{path}: query {query!r} lists {document!r} more than once.",
+                "List a document once.",
+            )
+        scores[query][document] = float(np.float32(score))
+    found = {
+        query: tuple(sorted(ranking.items(), key=lambda one: (one[1], one[0]), reverse=True))
+        for query, ranking in scores.items()
+    }
+    return Run(name or path.stem, found)
+
+
+def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
+    """Say what of a run does not fit a collection, in sentences.
+
+    Raise `UsageError` when it answers none of the queries because their ids differ.
+    """
+    asked = [query.id for query in collection.queries]
+    if run.found and not run.found.keys() & set(asked):
+        raise UsageError(
+            f"{run.name} answers no query of {collection.name}: it names {min(run.found)!r},"
+            f" the judgments {min(asked)!r}.",
+            "Name the judgments that the run belongs to.",
+        )
+    judged = {name for query in collection.answerable for name in query.relevant}
+    found = {document for query in asked for document, _ in run.found.get(query, ())}
+    if not found or not judged or found & judged:
+        return ()
+    names = f"it names {min(found)!r}, the judgments {min(judged)!r}"
+    return (f"{run.name} found no document that is judged: {names}.",)

@@ -1,43 +1,436 @@
-"""What `dowse eval` is asked to do, and the doing of it."""
+"""What `dowse eval` does: search a judged collection in some ways, and judge what was found.
+
+A collection is a project of its own, indexed in the cache: never the user's own index. For queries
+out of the user's documents there is a copy of their index in which the texts that the queries were
+drawn from cannot be found. The copy is made from the index, not from the folder: no file of the
+user's is read or written. It is with the project, so that it goes when the project goes, and keeps
+its vectors from run to run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.presets import PRESETS
-from dowse._config.schema import MANY_WORDS, assigned, change_search, is_of_a_search
-from dowse._model import Announce, Event
-from dowse._project.evaluation.bench import Bench
-from dowse._project.evaluation.measures import Collection, Run
-from dowse._project.evaluation.report import (
-    AblationRow,
-    ComparisonRecord,
-    EvalRecord,
-    MeasureRecord,
-    Variant,
-    ablate,
-    ablations,
+from dowse._config.schema import (
+    MANY_WORDS,
+    Settings,
+    assigned,
+    change_search,
+    is_of_a_search,
+    of_an_index,
+)
+from dowse._index.chunk.chunker import chunk
+from dowse._index.vectors import VectorMaker
+from dowse._model import Announce, ChunkedDocument, Event, context_of, silent, text_key
+from dowse._model.ports import Store
+from dowse._model.store_options import StoreOptions
+from dowse._project.archive.move import copy_documents
+from dowse._project.engine import Engine
+from dowse._project.evaluation.collections import (
+    Collection,
+    JudgedQuery,
+    Run,
+    as_trec,
+    check_ids,
+    check_run,
+    lay_out,
+    read_trec,
+)
+from dowse._project.evaluation.measures import (
+    Difference,
+    RunReport,
+    compare,
     compare_runs,
+    latency,
+    mean,
+    measure_queries,
     report,
 )
-from dowse._project.evaluation.runs import as_trec, check_ids, check_run, read_trec
+from dowse._project.evaluation.own_queries import OwnQuery, hide
 from dowse._project.outputs import check_output, write_output
+from dowse._project.registry import Project
+from dowse._project.engine import expected_stamp, takes_vectors
+from dowse._project.engine import Parts
 from dowse._project.workspace import Workspace
-from dowse._search.pipeline import SearchSettings
-from dowse._util.files import real_path
+from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
+from dowse._search.request import SearchRequest
+from dowse._search.strategies import STRATEGIES
 from dowse._util.messages import counted
-from dowse.errors import NotFound, UsageError
+from dowse._text.links import find_communities
+from dowse._util.files import PRIVATE_FILE, make_private_folder, real_path
+from dowse.errors import Damaged, Locked, NotFound, StampMismatch, UsageError
+
+# ── What is searched ────────────────────────────────────────────────────────────
+
+
+class Bench(Struct, frozen=True):
+    """A collection that is indexed and can be searched."""
+
+    collection: Collection
+    engine: Engine
+    names: Mapping[str, str]  # what judgments call a document, where it is not its id
+    notices: tuple[str, ...]  # what indexing could not do
+    embedded: int  # texts that the embedder had to read
+
+    def run(self, name: str, changes: Mapping[str, Any], announce: Announce = silent) -> Run:
+        """Ask all queries of the collection with these changes to the settings."""
+        queries, names = self.collection.queries, self.names
+        return search_run(name, self.engine, queries, changes, names=names, announce=announce)
+
+
+@contextmanager
+def open_bench(
+    workspace: Workspace,
+    collection: Collection,
+    overrides: Mapping[str, Any] | None = None,
+    announce: Announce = silent,
+) -> Iterator[Bench]:
+    """Update the index of a collection, and open it.
+
+    `overrides` are settings by their full names; with other settings of the index, also those of a
+    preset, an index of its own is kept.
+    """
+    if collection.documents is None:
+        raise NotFound(
+            f"{collection.name} has no documents to search.",
+            "Put them into docs/ or corpus.jsonl, or judge a run file: --run FILE",
+        )
+    if not all(query.text for query in collection.queries):
+        raise NotFound(
+            f"{collection.name} has no queries to ask.",
+            "Put them into queries.jsonl, or judge a run file: --run FILE",
+        )
+    chosen = dict(overrides or {})
+    folder = evaluation_folder(workspace, collection.documents, chosen)
+    documents, names = collection.documents.resolve(), {}
+    if not documents.is_dir():  # a corpus.jsonl
+        documents = folder / "docs"
+        names = lay_out(collection.documents, documents)
+    project = Project(collection.name, folder, (documents,))
+    here = {"store.url": "", **chosen}  # a copy is of no use to other machines
+    with workspace.open(project, here, announce, fetch=True) as engine:
+        withheld = workspace.settings(project).withheld
+        try:
+            indexed = engine.index(announce=announce)
+        except StampMismatch:  # the settings have changed; nothing here is worth a question
+            indexed = engine.index(rebuild=True, announce=announce)
+        notices = list(indexed.notices)
+        if withheld:
+            notices.append(f"Its dowse.toml asks to {', to '.join(withheld)}: not done here.")
+        if left_out := [item for item in indexed.left_out if item.whole]:
+            files, first = counted(len(left_out), "file"), left_out[0]
+            notices.append(f"{files} could not be indexed, such as {first.id}: {first.reason}")
+        if unknown := _unknown(collection, engine, names):
+            missing = counted(len(unknown), "judged document")
+            why = "not in the collection, or left out"
+            notices.append(f"{missing} cannot be found, such as {unknown[0]}: {why}.")
+        yield Bench(collection, engine, names, tuple(notices), indexed.embedded)
+
+
+def _unknown(collection: Collection, engine: Engine, names: Mapping[str, str]) -> list[str]:
+    """List the documents that judgments name and that are not in the index.
+
+    Raise `UsageError` when that is all of them: then names differ, and no figure would mean
+    anything.
+    """
+    here = {names.get(entry.id, entry.id) for entry in engine.documents()}
+    judged = {name for query in collection.queries for name in query.relevant}
+    if here and judged and not here & judged:
+        raise UsageError(
+            f"No judged document is in {collection.name}: judgments name {min(judged)!r},"
+            f" documents are called {min(here)!r}.",
+            "Judge documents by their path below docs/, or by their _id in corpus.jsonl.",
+        )
+    return sorted(judged - here)
+
+
+def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:
+    """Return the folder of the index over these documents, apart for other settings of it."""
+    of_index = of_an_index(overrides)
+    key = json.dumps([str(documents.resolve()), sorted(of_index.items())], default=str)
+    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
+    return workspace.locations.evaluations / digest
+
+
+_WAIT = 10.0  # seconds for another evaluation of the same project
+
+
+@contextmanager
+def hidden_copy(
+    workspace: Workspace,
+    engine: Engine,
+    queries: Sequence[OwnQuery],
+    overrides: Mapping[str, Any] | None = None,
+    announce: Announce = silent,
+) -> Iterator[Bench]:
+    """Copy an index without the texts that queries were drawn from, to be asked these queries.
+
+    `overrides` are settings by their full names. There is one copy per project: while it is open,
+    another raises `Locked`.
+    """
+    settings = workspace.settings(engine.project, overrides).settings
+    settings = replace(settings, store=StoreOptions())  # a copy is of no use to other machines
+    project = replace(engine.project, folder=engine.project.folder / "evaluation")
+    parts = workspace.parts(project, settings, announce)
+    make_private_folder(project.folder)
+    lock = FileLock(project.folder / "evaluation.lock", mode=PRIVATE_FILE)
+    try:
+        held = lock.acquire(timeout=_WAIT, poll_interval=0.05)
+    except Timeout:
+        raise Locked(
+            f"Another process is measuring or tuning {project.name}.", "Wait for it to end."
+        ) from None
+    judged = tuple(query.judged for query in queries)
+    with held, Engine(project, settings, parts) as copy:
+        made = _fill(engine, parts, settings, queries, announce)
+        collection = Collection(project.name, None, judged)
+        yield Bench(collection, copy, {}, tuple(made.notices), made.made)
+
+
+def _fill(
+    engine: Engine,
+    parts: Parts,
+    settings: Settings,
+    queries: Sequence[OwnQuery],
+    announce: Announce,
+) -> VectorMaker:
+    by_document: dict[str, list[OwnQuery]] = {}
+    for query in queries:
+        by_document.setdefault(query.document, []).append(query)
+    with engine.read() as reading:
+        expected = expected_stamp(settings, parts)
+        stamp = {**(reading.catalogue.stamp() or {}), **expected.text}
+
+        def cut(name: str) -> ChunkedDocument:
+            stored = reading.catalogue.document(name)
+            text = stored.text if stored else ""
+            return chunk(hide(name, text, by_document.get(name, ())), settings.chunk)
+
+        try:
+            _empty(parts.store, stamp)
+        except (Damaged, StampMismatch):  # broken, or of another version: it is only a copy
+            parts.store.discard(_WAIT)
+            _empty(parts.store, stamp)
+        with parts.store.write(_WAIT) as writing:
+            files = sorted(reading.catalogue.files())
+            copy_documents(
+                reading, writing, files, cut, lambda done: announce(Event("copy", done, len(files)))
+            )
+            vectors = VectorMaker(parts.embedder if takes_vectors(stamp) else None, writing)
+            if vectors.can_embed:
+                waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
+                texts = [stored.embedding_text(context_of(stamp)) for stored in waiting]
+                vectors.make_and_keep(
+                    len(texts),
+                    lambda part: texts[part],
+                    lambda done: announce(Event("waiting", done, len(texts), "chunks")),
+                )
+            writing.set_communities(find_communities(writing.links.all()))
+            words = reading.vocabulary.most_frequent(settings.learned_words)
+            writing.remember(reading.text_vectors.known([text_key(word) for word in words]))
+            writing.tidy(settings.learned_words)
+    return vectors
+
+
+def _empty(store: Store, stamp: Mapping[str, Any]) -> None:
+    with store.write(_WAIT) as writing:
+        writing.start(dict(stamp))
+
+
+# ── Searching ───────────────────────────────────────────────────────────────────
+
+_CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
+
+
+def search_run(
+    name: str,
+    engine: Engine,
+    queries: Sequence[JudgedQuery],
+    changes: Mapping[str, Any],
+    depth: int = 100,
+    *,
+    names: Mapping[str, str] | None = None,
+    announce: Announce = silent,
+) -> Run:
+    """Ask every query, and rank documents by their best chunk.
+
+    Each query is asked twice: as the settings have it, which is timed, and for enough chunks to
+    fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
+    When `changes` says how many results there are, exactly these are judged. Recency does not count
+    unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
+    judgments know by another name. Raise `Locked` when the index was changed meanwhile: no figure
+    would mean anything.
+    """
+    generation, names = _generation(engine), names or {}
+    usual = {"recency.bias": 0.0, **changes}
+    deep = usual
+    if "search.top_n" not in usual:
+        chunks = _CHUNKS_PER_DOCUMENT * depth
+        candidates = change_search(SearchSettings(), usual).search.top_k  # maybe of a preset
+        deep = {**usual, "search.top_n": chunks, "search.top_k": candidates or chunks}
+    found: dict[str, tuple[tuple[str, float], ...]] = {}
+    seconds: dict[str, float] = {}
+    confidence: dict[str, float] = {}
+    marked: set[str] = set()
+    notices: Counter[str] = Counter()
+    engine.search(SearchRequest("warm up", changes=usual))  # first use loads: nobody's latency
+    for done, query in enumerate(queries):
+        announce(Event("searching", done, len(queries), "queries"))
+        began = time.perf_counter()
+        response = engine.search(SearchRequest(query.text, query.filters, usual))
+        seconds[query.id] = time.perf_counter() - began
+        best = response.hits or response.nearest
+        confidence[query.id] = best[0].score if best else 0.0
+        if response.no_good_match:
+            marked.add(query.id)
+        notices.update(set(response.notices))
+        ranking = engine.rank(SearchRequest(query.text, query.filters, deep))[:depth]
+        found[query.id] = tuple((names.get(one, one), score) for one, score in ranking)
+    if _generation(engine) != generation:
+        raise Locked(
+            "Another process has changed the index while it was measured.", "Measure once more."
+        )
+    least = change_search(engine.settings, usual).threshold.min_confidence
+    # What was said of most queries belongs to the way of searching, not to a query.
+    general = tuple(notice for notice, count in notices.most_common() if 2 * count > len(queries))
+    return Run(name, found, seconds, confidence, general, frozenset(marked), least)
+
+
+def _generation(engine: Engine) -> int:
+    with engine.read() as reading:
+        return reading.catalogue.generation
+
+
+# ── Ablation: each stage and strategy switched the other way, one at a time ─────
+
+BASELINE = "as set"
+"""The variant that the others are compared with: the settings as they hold."""
+
+_OTHER_WAY = {True: "without", False: "with"}
+_FUSION: Mapping[str, Mapping[str, Any]] = {
+    "fuse: ceiling": {"fuse.method": "convex", "fuse.normalise": "ceiling"},
+    "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
+    "fuse: RRF k = 60": {"fuse.method": "rrf", "fuse.rrf_k": 60.0},
+}
+# Choosing results that differ shows only where few are chosen.
+_FEW: Mapping[str, Mapping[str, Any]] = {
+    "10 documents": {"diversity.max_chunks_per_doc": 0, "documents.passages": False},
+    "10 documents, MMR": {"diversity.mmr": True, "documents.passages": False},
+    "10 passages": {"diversity.max_chunks_per_doc": 0, "documents.passages": True},
+    "10 passages, 2 per doc": {"diversity.max_chunks_per_doc": 2, "documents.passages": True},
+    "10 passages, MMR": {"diversity.mmr": True, "documents.passages": True},
+}
+
+
+class Variant(Struct, frozen=True):
+    """A way of searching that differs from another in one point."""
+
+    name: str
+    changes: Mapping[str, Any]  # to the settings, by their full names
+    needs_vectors: bool = False  # without vectors it would do nothing
+
+
+class AblationRow(Struct, frozen=True):
+    """What one variant measured, compared with the settings as they hold."""
+
+    variant: Annotated[str, "What is different."]
+    changes: Annotated[Mapping[str, Any], "The settings that make the difference."]
+    ndcg_10: Annotated[float, "nDCG@10."]
+    mrr: Annotated[float, "Reciprocal rank of the first relevant document."]
+    recall_100: Annotated[float, "Share of the relevant documents among the first 100."]
+    p50: Annotated[float | None, "Seconds that half of the searches took at most."]
+    difference: Annotated[float, "Of nDCG@10 to the settings as they hold."]
+    p: Annotated[float, "How often chance alone gives as large a difference, either way."]
+    notices: Annotated[tuple[str, ...], "What the variant could not do."]
+
+
+def ablations(settings: SearchSettings, *, by_meaning: bool = True) -> tuple[Variant, ...]:
+    """List the settings as they hold, then every stage and strategy switched the other way alone.
+
+    The last variants return a few results only, chosen in several ways: only there choosing makes
+    a difference. Without vectors, what needs them is left out.
+    """
+    variants: list[Variant] = []
+    for strategy in STRATEGIES:
+        if strategy.optional:
+            is_on = getattr(settings, strategy.name).enabled
+            changes: Mapping[str, Any] = {f"{strategy.name}.enabled": not is_on}
+            needs = strategy.uses == "vectors" and not is_on
+            variants.append(Variant(f"{_OTHER_WAY[is_on]} {strategy.name}", changes, needs))
+    for stage in SEARCH_FLOW:
+        if stage.off and stage.ablated:
+            is_on = stage.is_on(settings)
+            options = stage.off if is_on else stage.on
+            changes = {f"{stage.name}.{name}": value for name, value in options.items()}
+            name = f"{_OTHER_WAY[is_on]} {stage.name.replace('_', ' ')}"
+            variants.append(Variant(name, changes, stage.needs_vectors and not is_on))
+    variants += [Variant(name, changes) for name, changes in _FUSION.items()]
+    for strategy in STRATEGIES:
+        if strategy.alone:
+            changes = {"search.mode": strategy.name}
+            variants.append(Variant(f"{strategy.name} alone", changes, strategy.uses == "vectors"))
+    # A stage that is off and has no usual setting changes nothing.
+    variants = [
+        one
+        for one in variants
+        if any(settings.value(name) != value for name, value in one.changes.items())
+    ]
+    for name, chosen in _FEW.items():
+        changes = {"diversity.mmr": False, **chosen, "search.top_n": 10}
+        variants.append(Variant(name, changes, "diversity.mmr" in chosen))
+    usable = [one for one in variants if by_meaning or not one.needs_vectors]
+    return (Variant(BASELINE, {}), *usable)
+
+
+def ablate(
+    collection: Collection, variants: Sequence[Variant], run: Callable[[Variant], Run]
+) -> tuple[AblationRow, ...]:
+    """Run every variant, and compare each with the first."""
+    rows: list[AblationRow] = []
+    baseline: dict[str, float] = {}
+    for variant in variants:
+        found = run(variant)
+        measured = measure_queries(found, collection.answerable)
+        average = mean(measured.values())
+        if average is None:
+            break
+        by_query = {query: one.ndcg_10 for query, one in measured.items()}
+        baseline = baseline or by_query
+        against, took = compare(baseline, by_query), latency(found)
+        rows.append(
+            AblationRow(
+                variant.name,
+                variant.changes,
+                average.ndcg_10,
+                average.mrr,
+                average.recall_100,
+                took.p50 if took else None,
+                against.difference,
+                against.p,
+                found.notices,
+            )
+        )
+    return tuple(rows)
+
+
+# ── The whole of it ─────────────────────────────────────────────────────────────
+
+_DEFAULT = "default"
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
 """Makes what is searched ready, with these settings."""
-
-_DEFAULT = "default"
 
 
 class EvalRequest(Struct, frozen=True):
@@ -52,16 +445,9 @@ class EvalRequest(Struct, frozen=True):
     force: bool = False  # overwrite what `save` names
 
     def check(self) -> None:
-        """Raises `UsageError` when two options contradict each other."""
-        chosen = [
-            name
-            for name, given in (
-                ("--run", self.runs),
-                ("--compare", self.compare),
-                ("--ablate", self.ablate),
-            )
-            if given
-        ]
+        """Raise `UsageError` when two options contradict each other."""
+        jobs = {"--run": self.runs, "--compare": self.compare, "--ablate": self.ablate}
+        chosen = [name for name, given in jobs.items() if given]
         if len(chosen) > 1:
             raise UsageError(f"{' and '.join(chosen)} contradict each other.", "Use one.")
         if chosen and self.save:
@@ -71,105 +457,22 @@ class EvalRequest(Struct, frozen=True):
         if self.compare and self.preset:
             raise UsageError("--compare names presets itself.", "Leave out --preset.")
 
-    def settings(self) -> dict[str, Any]:
-        """What is changed, for the index and for searching."""
+    def sides(self) -> list[tuple[str, Run | Mapping[str, Any]]]:
+        """List what is judged by name: runs of files, and changes to the settings to search with.
+
+        Raise `UsageError` or `NotFound` for what is none of them.
+        """
+        if self.runs:
+            return [(str(path), read_trec(real_path(path), str(path))) for path in self.runs]
+        changes = dict(assigned(text) for text in self.assignments)
+        if self.compare:
+            return [(text, _side(text, changes)) for text in self.compare]
         preset = {"search.preset": self.preset} if self.preset else {}
-        return preset | dict(assigned(text) for text in self.assignments)
-
-
-def evaluate(
-    workspace: Workspace,
-    collection: Collection,
-    wanted: EvalRequest,
-    open_bench: OpenBench,
-    announce: Announce,
-) -> EvalRecord:
-    """Searches the collection, or takes the runs of files, and judges what was found."""
-    shape, files = EvalRecord.of(collection), _given_files(wanted)
-    if files:
-        return _judged(shape, collection, files, pair=wanted.compare is not None)
-    if wanted.save:
-        check_ids(query.id for query in collection.queries)
-        check_output(workspace, real_path(wanted.save), force=wanted.force)
-    changes = wanted.settings()
-    if wanted.compare:
-        sides = [(text, _side(text, changes)) for text in wanted.compare]
-        return _compared_sides(shape, collection, sides, open_bench, announce)
-    of_searches = _of_searches(changes)
-    # An ablation also tries the expansion of queries, which needs vectors of words.
-    of_words = {"vocabulary.size": MANY_WORDS} if wanted.ablate else {}
-    with open_bench({**of_words, **changes}, announce) as bench:
-        shape = _seen(shape, bench)
-        if wanted.ablate:
-            settings = change_search(bench.engine.settings, of_searches)
-            return replace(shape, ablation=_ablated(bench, settings, of_searches, announce))
-        run = bench.run(wanted.preset or _DEFAULT, of_searches, announce)
-        if wanted.save:
-            data = as_trec(run).encode("utf-8", "surrogateescape")
-            write_output(workspace, real_path(wanted.save), data, force=wanted.force)
-        return _judged(shape, collection, [run])
-
-
-def _compared_sides(
-    shape: EvalRecord,
-    collection: Collection,
-    sides: Sequence[tuple[str, Run | Mapping[str, Any]]],
-    open_bench: OpenBench,
-    announce: Announce,
-) -> EvalRecord:
-    """Searches for each side that is no run file, in the index that its settings need."""
-    runs = []
-    for name, side in sides:
-        if isinstance(side, Run):
-            runs.append(side)
-            continue
-        with open_bench(side, announce) as bench:
-            shape = _seen(shape, bench)
-            runs.append(bench.run(name, _of_searches(side), announce))
-    return _judged(shape, collection, runs, pair=True)
-
-
-def _seen(shape: EvalRecord, bench: Bench) -> EvalRecord:
-    notices = dict.fromkeys((*shape.notices, *_notices(bench)))
-    return replace(shape, documents=bench.documents, notices=tuple(notices))
-
-
-def _of_searches(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in changes.items() if is_of_a_search(name)}
-
-
-def _ablated(
-    bench: Bench, settings: SearchSettings, changes: Mapping[str, Any], announce: Announce
-) -> tuple[AblationRow, ...]:
-    variants = ablations(settings, by_meaning=bench.has_vectors)
-
-    def run(variant: Variant) -> Run:
-        announce_part = _part(announce, variants.index(variant), len(variants))
-        return bench.run(variant.name, {**changes, **variant.changes}, announce_part)
-
-    return ablate(bench.collection, variants, run)
-
-
-def _part(announce: Announce, place: int, count: int) -> Announce:
-    """Announces the progress of one of several equal parts as that of the whole."""
-
-    def announce_part(event: Event) -> None:
-        total = event.total or 0
-        announce(replace(event, done=place * total + event.done, total=count * total))
-
-    return announce_part
-
-
-def _given_files(wanted: EvalRequest) -> list[Run]:
-    """The runs, when all that is wanted are files; none when something must be searched."""
-    files = wanted.runs
-    if wanted.compare and all(Path(text).is_file() for text in wanted.compare):
-        files = tuple(Path(text) for text in wanted.compare)
-    return [read_trec(real_path(path), str(path)) for path in files]
+        return [(self.preset or _DEFAULT, {**preset, **changes})]
 
 
 def _side(text: str, changes: Mapping[str, Any]) -> Run | Mapping[str, Any]:
-    """One of two runs to be compared, or what must be changed for it."""
+    """Return one of two runs to be compared, or what must be changed for it."""
     if text == _DEFAULT:
         return changes
     if text in PRESETS:
@@ -184,35 +487,106 @@ def _side(text: str, changes: Mapping[str, Any]) -> Run | Mapping[str, Any]:
     )
 
 
-def _judged(
-    shape: EvalRecord, collection: Collection, runs: list[Run], *, pair: bool = False
+class MeasureRecord(Struct, frozen=True):
+    """How two runs differ in one measure."""
+
+    measure: Annotated[str, "Its name, as in `measures`."]
+    values: Annotated[Difference, "What each came to, and the difference."]
+
+
+class ComparisonRecord(Struct, frozen=True):
+    """How two runs differ."""
+
+    first: Annotated[str, "Name of the first run."]
+    second: Annotated[str, "Name of the second run."]
+    measures: Annotated[tuple[MeasureRecord, ...], "By measure."]
+
+
+class EvalRecord(Struct, frozen=True):
+    """What `dowse eval` found out."""
+
+    collection: Annotated[str, "Its name."]
+    documents: Annotated[int | None, "How many were searched; null when run files were judged."]
+    queries: Annotated[int, "Queries with judgments."]
+    unanswerable: Annotated[int, "Queries that have no answer."]
+    unjudged: Annotated[int, "Queries left out because no document was judged to answer them."]
+    runs: Annotated[tuple[RunReport, ...], "What each run came to; empty with `--ablate`."]
+    comparison: Annotated[ComparisonRecord | None, "With `--compare`."]
+    ablation: Annotated[
+        tuple[AblationRow, ...], "With `--ablate`; the settings as they hold first."
+    ]
+    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
+
+
+def evaluate(
+    workspace: Workspace,
+    collection: Collection,
+    wanted: EvalRequest,
+    open_bench: OpenBench,
+    announce: Announce,
 ) -> EvalRecord:
-    of_runs = [notice for run in runs for notice in (*run.notices, *check_run(collection, run))]
-    said = dict.fromkeys([*shape.notices, *of_runs])
+    """Search the collection, or take the runs of files, and judge what was found."""
+    sides = wanted.sides()
+    if wanted.save:
+        check_ids(query.id for query in collection.queries)
+        check_output(workspace, real_path(wanted.save), force=wanted.force)
+    documents: int | None = None
+    notices: list[str] = []
+    runs: list[Run] = []
+    ablation: tuple[AblationRow, ...] = ()
+    for name, side in sides:
+        if isinstance(side, Run):
+            runs.append(side)
+            continue
+        # One of the variants expands queries, which needs vectors of words.
+        of_words = {"vocabulary.size": MANY_WORDS} if wanted.ablate else {}
+        with open_bench({**of_words, **side}, announce) as bench:
+            documents = len(bench.engine.documents())
+            notices += bench.notices
+            of_searches = {one: value for one, value in side.items() if is_of_a_search(one)}
+            if wanted.ablate:
+                ablation = _ablated(bench, of_searches, announce)
+            else:
+                runs.append(bench.run(name, of_searches, announce))
+    if wanted.save:
+        data = as_trec(runs[0]).encode("utf-8", "surrogateescape")
+        write_output(workspace, real_path(wanted.save), data, force=wanted.force)
+    for run in runs:
+        notices += [*run.notices, *check_run(collection, run)]
     comparison = None
-    if pair:
+    if wanted.compare:
         differences = compare_runs(collection, *runs)
         measures = tuple(MeasureRecord(name, values) for name, values in differences.items())
         comparison = ComparisonRecord(runs[0].name, runs[1].name, measures)
-    return replace(
-        shape,
+    return EvalRecord(
+        collection=collection.name,
+        documents=documents,
+        queries=len(collection.answerable),
+        unanswerable=len(collection.unanswerable),
+        unjudged=collection.unjudged,
         runs=tuple(report(collection, run) for run in runs),
         comparison=comparison,
-        notices=tuple(said),
+        ablation=ablation,
+        notices=tuple(dict.fromkeys(notices)),
     )
 
 
-def _notices(bench: Bench) -> tuple[str, ...]:
-    notices = list(bench.indexed.notices)
-    if bench.withheld:
-        notices.append(f"Its dowse.toml asks to {', to '.join(bench.withheld)}: not done here.")
-    left_out = [item for item in bench.indexed.left_out if item.whole]
-    if left_out:
-        first = left_out[0]
-        files = counted(len(left_out), "file")
-        notices.append(f"{files} could not be indexed, such as {first.id}: {first.reason}")
-    if unknown := bench.unknown():
-        documents = counted(len(unknown), "judged document")
-        why = "not in the collection, or left out"
-        notices.append(f"{documents} cannot be found, such as {unknown[0]}: {why}.")
-    return tuple(notices)
+def _ablated(
+    bench: Bench, changes: Mapping[str, Any], announce: Announce
+) -> tuple[AblationRow, ...]:
+    stamp = bench.engine.built_with()
+    settings = change_search(bench.engine.settings, changes)
+    variants = ablations(settings, by_meaning=stamp is not None and takes_vectors(stamp))
+
+    def run(variant: Variant) -> Run:
+        place = variants.index(variant)
+
+        def announce_part(event: Event) -> None:
+            """Announce the progress of one of several equal parts as that of the whole."""
+            total = event.total or 0
+            done = place * total + event.done
+            announce(replace(event, done=done, total=len(variants) * total))
+
+        return bench.run(variant.name, {**changes, **variant.changes}, announce_part)
+
+    return ablate(bench.collection, variants, run)

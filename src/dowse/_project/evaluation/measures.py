@@ -11,62 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from numpy.typing import NDArray
 
-# ── Judged queries and runs ─────────────────────────────────────────────────────
-
-
-class JudgedQuery(Struct, frozen=True):
-    """A query, and which documents answer it."""
-
-    id: str
-    text: str
-    type: str  # as the collection names it; "" when it names none
-    relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
-
-
-class Collection(Struct, frozen=True):
-    """Documents with queries that somebody has judged."""
-
-    name: str
-    documents: Path | None  # a folder, or a corpus.jsonl; None when only runs are compared
-    queries: tuple[JudgedQuery, ...]
-    unjudged: int = 0  # queries that were left out because no document was judged to answer them
-
-    @property
-    def answerable(self) -> tuple[JudgedQuery, ...]:
-        """The queries that measures are taken over."""
-        return tuple(query for query in self.queries if query.relevant)
-
-    @property
-    def unanswerable(self) -> tuple[JudgedQuery, ...]:
-        """The queries that a good search finds nothing for."""
-        return tuple(query for query in self.queries if not query.relevant)
-
-
-class Ranked(Struct, frozen=True):
-    """A document in a run: counted once, by its best chunk."""
-
-    document: str
-    score: float  # never increases down the list
-
-
-class Run(Struct, frozen=True):
-    """What one way of searching found for every query."""
-
-    name: str
-    found: Mapping[str, tuple[Ranked, ...]]  # by query id, best first
-    seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
-    confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
-    notices: tuple[str, ...] = ()  # what searching could not do for most queries
-    marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
-    min_confidence: float | None = None  # the threshold as set, -1 the fitted one; None for a file
+from dowse._project.evaluation.collections import SEED, Collection, JudgedQuery, Run
 
 
 class Measures(Struct, frozen=True):
@@ -96,33 +47,40 @@ NAMES: Mapping[str, str] = {
 
 
 def measure(found: Sequence[str], relevant: Mapping[str, int]) -> Measures:
-    """How good a ranking of documents is for a query with these grades."""
+    """Measure a ranking of documents for a query with these grades."""
     grades = [max(0, relevant.get(document, 0)) for document in found]
     best = sorted((grade for grade in relevant.values() if grade > 0), reverse=True)
     if not best:
-        return Measures(*(0.0 for _ in Measures.__struct_fields__))
+        return Measures(*(0.0 for _ in NAMES))
+    ranks = [rank for rank, grade in enumerate(grades, start=1) if grade]
+    precisions = (count / rank for count, rank in enumerate(ranks, start=1))
     return Measures(
         ndcg_5=_gain(grades[:5]) / _gain(best[:5]),
         ndcg_10=_gain(grades[:10]) / _gain(best[:10]),
-        mrr=next((1 / rank for rank, grade in enumerate(grades, start=1) if grade), 0.0),
-        recall_10=_relevant(grades[:10]) / len(best),
-        recall_100=_relevant(grades[:100]) / len(best),
-        hit_1=float(_relevant(grades[:1]) > 0),
-        hit_5=float(_relevant(grades[:5]) > 0),
-        map=_precision_where_relevant(grades) / len(best),
+        mrr=1 / ranks[0] if ranks else 0.0,
+        recall_10=sum(rank <= 10 for rank in ranks) / len(best),
+        recall_100=sum(rank <= 100 for rank in ranks) / len(best),
+        hit_1=float(any(rank <= 1 for rank in ranks)),
+        hit_5=float(any(rank <= 5 for rank in ranks)),
+        map=math.fsum(precisions) / len(best),
     )
 
 
+def _gain(grades: Sequence[int]) -> float:
+    """Return the discounted cumulative gain (Järvelin and Kekäläinen 2002)."""
+    return math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+
+
 def measure_queries(run: Run, queries: Iterable[JudgedQuery]) -> dict[str, Measures]:
-    """How good a run is for each query; one that it does not know counts as answered by nothing."""
+    """Measure a run for each query; one that it does not know counts as answered by nothing."""
     return {
-        query.id: measure([one.document for one in run.found.get(query.id, ())], query.relevant)
+        query.id: measure([document for document, _ in run.found.get(query.id, ())], query.relevant)
         for query in queries
     }
 
 
 def mean(measured: Iterable[Measures]) -> Measures | None:
-    """The average over queries, each counting the same; None when there are none."""
+    """Average over queries, each counting the same; None when there are none."""
     rows = list(measured)
     if not rows:
         return None
@@ -130,25 +88,7 @@ def mean(measured: Iterable[Measures]) -> Measures | None:
     return Measures(*(math.fsum(column) / len(rows) for column in columns))
 
 
-def _gain(grades: Sequence[int]) -> float:
-    """Discounted cumulative gain (Järvelin and Kekäläinen 2002)."""
-    return math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
-
-
-def _relevant(grades: Sequence[int]) -> int:
-    return sum(grade > 0 for grade in grades)
-
-
-def _precision_where_relevant(grades: Sequence[int]) -> float:
-    ranks = [rank for rank, grade in enumerate(grades, start=1) if grade]
-    return math.fsum(count / rank for count, rank in enumerate(ranks, start=1))
-
-
 # ── Whether one run is better than another, or only luckier ─────────────────────
-
-
-SEED = 20_240_229
-"""What every random choice of an evaluation begins with."""
 
 _ROUNDS = 10_000
 _CELLS = 2_000_000  # random numbers held at a time
@@ -176,18 +116,19 @@ def compare(
     *,
     groups: Mapping[str, str] | None = None,
 ) -> Difference:
-    """Compares what a measure gives for each query; both must cover the same queries, at least one.
+    """Compare what a measure gives for each query; both must cover the same queries, at least one.
 
     `groups` names what queries have in common: those of one group are drawn, or flipped, together,
     because they say less than as many that are independent. The same figures give the same result,
     to the bit.
     """
     queries = sorted(first)
-    before = np.array([first[query] for query in queries])
-    after = np.array([second[query] for query in queries])
+    before, after = (np.array([side[query] for query in queries]) for side in (first, second))
     by_query = after - before
-    sums, counts = _grouped(by_query, [groups[query] for query in queries] if groups else queries)
-    low, high = _bootstrap(sums, counts)
+    names = [groups[query] for query in queries] if groups else queries
+    _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
+    sums = np.bincount(places, by_query).astype(np.float64)
+    low, high = _bootstrap(sums, counts.astype(np.float64))
     start, change = float(before.mean()), float(by_query.mean())
     return Difference(
         first=start,
@@ -203,18 +144,8 @@ def compare(
     )
 
 
-def _grouped(
-    differences: NDArray[np.float64], groups: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sum of each group, and how many queries it has."""
-    names, places, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    sums = np.zeros(len(names))
-    np.add.at(sums, places, differences)
-    return sums, counts.astype(np.float64)
-
-
 def _sign_flips(differences: NDArray[np.float64]) -> float:
-    """The two-sided paired randomisation test; exact where there are few ways to flip."""
+    """Run the two-sided paired randomisation test; exact where there are few ways to flip."""
     # Queries that are answered equally well stay at 0 whatever their sign.
     moved = differences[np.abs(differences) > _SAME]
     observed = abs(moved.sum()) - _SAME
@@ -229,18 +160,113 @@ def _sign_flips(differences: NDArray[np.float64]) -> float:
 
 
 def _bootstrap(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[float, float]:
-    """The 95 % percentile interval of the mean over queries, which come in groups."""
-    rng, size = np.random.default_rng(SEED), len(sums)
-    means = []
-    for rounds in _portions(size):
-        drawn = rng.integers(0, size, (rounds, size))
+    """Return the 95 % percentile interval of the mean over queries, which come in groups."""
+    rng, means = np.random.default_rng(SEED), []
+    for rounds in _portions(len(sums)):
+        drawn = rng.integers(0, len(sums), (rounds, len(sums)))
         means.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
     low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return float(low), float(high)
 
 
 def _portions(count: int) -> Iterator[int]:
-    """All rounds, in portions that memory can hold."""
+    """Cut all rounds into portions that memory can hold."""
     step = max(1, _CELLS // max(1, count))
-    for start, end in pairwise([*range(0, _ROUNDS, step), _ROUNDS]):
-        yield end - start
+    for start in range(0, _ROUNDS, step):
+        yield min(step, _ROUNDS - start)
+
+
+# ── What a run came to: measures over all queries and by type, latency, emptiness ──
+
+
+class TypeReport(Struct, frozen=True):
+    """How well queries of one type were answered."""
+
+    type: Annotated[str, "As the collection names it; empty when it names none."]
+    queries: Annotated[int, "How many."]
+    measures: Annotated[Measures, "Their average."]
+
+
+class Latency(Struct, frozen=True):
+    """How long a search took, in seconds."""
+
+    p50: Annotated[float, "Half of the searches took no longer."]
+    p95: Annotated[float, "95 of 100 searches took no longer."]
+
+
+class UnanswerableReport(Struct, frozen=True):
+    """What happened to queries that have no answer."""
+
+    queries: Annotated[int, "How many."]
+    rejected: Annotated[float, "Share with no result or no good match, as it should be."]
+    min_confidence: Annotated[
+        float | None, "The threshold as set, -1 for the fitted one; null for a run file."
+    ]
+    confidence: Annotated[float | None, "Mean score of the best result; null for a run file."]
+
+
+class RunReport(Struct, frozen=True):
+    """How well a run answered the queries of a collection."""
+
+    name: Annotated[str, "Of the run."]
+    queries: Annotated[int, "Queries with judgments."]
+    empty: Annotated[int, "Of these, how many nothing was found for."]
+    marked: Annotated[int, "Of these, how many have results that are marked as no good match."]
+    measures: Annotated[Measures | None, "Their average; null when there are none."]
+    types: Annotated[tuple[TypeReport, ...], "By type, in the order of the collection."]
+    latency: Annotated[Latency | None, "Of a search with the user's settings; null for a file."]
+    unanswerable: Annotated[UnanswerableReport | None, "Null when all queries have answers."]
+    notices: Annotated[tuple[str, ...], "What searching could not do."]
+
+
+def report(collection: Collection, run: Run) -> RunReport:
+    """Say how well a run answered a collection."""
+    answerable = collection.answerable
+    measured = measure_queries(run, answerable)
+    by_type: dict[str, list[Measures]] = {}
+    for query in answerable:
+        by_type.setdefault(query.type, []).append(measured[query.id])
+    averages = ((kind, rows, mean(rows)) for kind, rows in by_type.items())
+    unanswerable = None
+    if asked := [query.id for query in collection.unanswerable]:
+        known = [run.confidence[query] for query in asked if query in run.confidence]
+        unanswerable = UnanswerableReport(
+            queries=len(asked),
+            rejected=sum(one in run.marked or not run.found.get(one) for one in asked) / len(asked),
+            min_confidence=run.min_confidence,
+            confidence=math.fsum(known) / len(known) if known else None,
+        )
+    return RunReport(
+        name=run.name,
+        queries=len(answerable),
+        empty=sum(not run.found.get(query.id) for query in answerable),
+        marked=sum(query.id in run.marked for query in answerable),
+        measures=mean(measured.values()),
+        types=tuple(TypeReport(kind, len(rows), one) for kind, rows, one in averages if one),
+        latency=latency(run),
+        unanswerable=unanswerable,
+        notices=run.notices,
+    )
+
+
+def latency(run: Run) -> Latency | None:
+    """Say how long the searches of a run took; None when nobody has timed them."""
+    if not run.seconds:
+        return None
+    p50, p95 = np.percentile(list(run.seconds.values()), [50, 95])
+    return Latency(float(p50), float(p95))
+
+
+def compare_runs(collection: Collection, first: Run, second: Run) -> dict[str, Difference]:
+    """Compare two runs by every measure; empty when no query has judgments."""
+    queries = collection.answerable
+    if not queries:
+        return {}
+    before, after = measure_queries(first, queries), measure_queries(second, queries)
+    return {
+        name: compare(
+            {query: getattr(measured, name) for query, measured in before.items()},
+            {query: getattr(measured, name) for query, measured in after.items()},
+        )
+        for name in NAMES
+    }

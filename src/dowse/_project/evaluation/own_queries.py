@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from dowse._index.markdown.document import parse
 from dowse._model import Condition, Document, DocumentEntry, Edge
 from dowse._model.ports import IndexReader
-from dowse._project.evaluation.measures import Collection, JudgedQuery
+from dowse._project.evaluation.collections import Collection, JudgedQuery
 from dowse._search.request import Filters
 from dowse._text.analyzer import STOPWORDS
 from dowse._text.scripts import CJK_CHARACTER
@@ -55,27 +55,25 @@ class OwnQuery(Struct, frozen=True):
 
     @property
     def judged(self) -> JudgedQuery:
-        """The same, as one that somebody has judged."""
-        return JudgedQuery(self.id, self.text, self.kind, {self.document: 1})
-
-    @property
-    def filters(self) -> Filters:
-        """What keeps the documents out that say the query only because they link."""
-        return _WithoutDocuments(documents=self.linking)
+        """Return the same, as a query that somebody has judged."""
+        filters = _WithoutDocuments(documents=self.linking)
+        return JudgedQuery(self.id, self.text, self.kind, {self.document: 1}, filters)
 
 
 class _WithoutDocuments(Filters, frozen=True):
+    """Keeps the documents out that say a query only because they link."""
+
     documents: tuple[str, ...] = ()
 
     def conditions(self, now: float | None = None) -> tuple[Condition, ...]:  # noqa: ARG002  dates do not matter
-        """The documents' ids must not be these."""
+        """Demand that the documents' ids are not these."""
         if not self.documents:
             return ()
         return (Condition("under", self.documents, negated=True, written="--self"),)
 
 
 def own_queries(reading: IndexReader, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
-    """At most so many queries of each kind, taken in turn from as many documents as there are.
+    """Draw at most so many queries of each kind, in turn from as many documents as there are.
 
     None is said by its document elsewhere, where it would not be hidden. The same index and seed
     give the same queries.
@@ -83,31 +81,43 @@ def own_queries(reading: IndexReader, per_kind: int, seed: int = 0) -> tuple[Own
     entries = {entry.id: entry for entry in reading.catalogue.documents()}
     titles = {folded(entry.fields.title) for entry in entries.values()}
     edges = list(reading.links.all())
-    found: dict[OwnKind, Iterable[OwnQuery]] = {
-        "heading": _headings(_parsed(reading, entries), titles),
-        "link": _links(edges, entries),
-        "description": _descriptions(entries.values()),
-        "alias": _aliases(entries.values(), titles),
-    }
+    found: dict[OwnKind, list[OwnQuery]] = {kind: [] for kind in get_args(OwnKind)}
+    for name, entry in entries.items():
+        stored = reading.catalogue.document(name)
+        headings = headings_of(parse(name, stored.text)) if stored else ()
+        found["heading"] += [one for one in headings if _words(one.text) >= 3]
+        found["description"] += _said(entry, "description", [entry.fields.description])
+        found["alias"] += _said(entry, "alias", entry.fields.aliases)
+    found["link"] += _links(edges, entries)
     drawn: list[OwnQuery] = []
-    for kind in get_args(OwnKind):
-        in_turn = _in_turn(found[kind], f"{kind} {seed}")
+    for kind, queries in found.items():
+        often = Counter(folded(query.text) for query in queries)
+        unique = [query for query in queries if often[folded(query.text)] == 1]
+        if kind in {"heading", "alias"}:
+            unique = [query for query in unique if folded(query.text) not in titles]
+        in_turn = _in_turn(unique, f"{kind} {seed}")
         drawn += islice((one for one in in_turn if _can_be_hidden(reading, one)), per_kind)
-    linking = _linking(edges)
+    # Other documents that say something of a document only because they link to it.
+    linking: defaultdict[tuple[str | None, str], set[str]] = defaultdict(set)
+    for edge in edges:
+        for said in (edge.link.label, edge.link.anchor):
+            linking[edge.target, joined(said)].add(edge.source)
     return tuple(
         replace(
             query,
             id=f"{query.kind}-{number:04d}",
-            linking=tuple(sorted(linking[query.document, joined(query.written)])),
+            linking=tuple(
+                sorted(linking[query.document, joined(query.written)] - {query.document})
+            ),
         )
         for number, query in enumerate(drawn, start=1)
     )
 
 
 def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
-    """The queries as a judged collection over documents that are indexed already.
+    """Make a judged collection of the queries, over documents that are indexed already.
 
-    Raises `UsageError` when there are none.
+    Raise `UsageError` when there are none.
     """
     if not queries:
         raise UsageError(
@@ -119,7 +129,7 @@ def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
 
 
 def told_counts(queries: Sequence[OwnQuery]) -> str:
-    """How many queries of which kind there are, and whether that is enough, in sentences."""
+    """Say how many queries of which kind there are, and whether that is enough."""
     counts = Counter(query.kind for query in queries)
     names = {"heading": "headings", "link": "link texts", "alias": "aliases"}
     kinds = [f"{counts[one]} {names.get(one, one + 's')}" for one in get_args(OwnKind)]
@@ -127,51 +137,8 @@ def told_counts(queries: Sequence[OwnQuery]) -> str:
     return f"Queries drawn from the documents: {len(queries)} ({', '.join(kinds)}).{few}"
 
 
-def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
-    """The queries in a mixed order: of every document one, then of every document a second."""
-    chooser = random.Random(seed)  # noqa: S311  it must be the same every time
-    by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
-    for query in sorted(queries, key=lambda one: (one.document, one.start, one.text)):
-        by_document[query.document].append(query)
-    documents = sorted(by_document)
-    chooser.shuffle(documents)
-    for document in documents:
-        chooser.shuffle(by_document[document])
-    rounds = zip_longest(*(by_document[document] for document in documents))
-    return (query for query in chain.from_iterable(rounds) if query is not None)
-
-
-def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
-    stored = reading.catalogue.document(query.document)
-    return stored is not None and not still_says(hide(query.document, stored.text, [query]), query)
-
-
-def _linking(edges: Iterable[Edge]) -> defaultdict[tuple[str, str], set[str]]:
-    """Which other documents say something of a document only because they link to it."""
-    linking: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for edge in edges:
-        if edge.target is not None and edge.target != edge.source:
-            for said in (edge.link.label, edge.link.anchor):
-                linking[edge.target, joined(said)].add(edge.source)
-    return linking
-
-
-def _parsed(reading: IndexReader, documents: Iterable[str]) -> Iterator[Document]:
-    for document in documents:
-        stored = reading.catalogue.document(document)
-        if stored is not None:
-            yield parse(document, stored.text)
-
-
-def _headings(documents: Iterable[Document], titles: set[str]) -> list[OwnQuery]:
-    found = [query for document in documents for query in headings_of(document)]
-    often = Counter(folded(query.text) for query in found)
-    unique = [query for query in found if often[folded(query.text)] == 1]
-    return [one for one in unique if folded(one.text) not in titles and _words(one.text) >= 3]
-
-
 def headings_of(document: Document) -> Iterator[OwnQuery]:
-    """The headings of a document that stand for some text, not yet compared with any others."""
+    """List the headings of a document that stand for some text."""
     ends = [heading.start for heading in document.headings[1:]] + [len(document.text)]
     blocks = {block.start: block.end for block in document.blocks if block.kind == "heading"}
     for heading, end in zip(document.headings, ends, strict=False):
@@ -181,8 +148,19 @@ def headings_of(document: Document) -> Iterator[OwnQuery]:
             yield OwnQuery("", "heading", text, document.id, heading.text, heading.start)
 
 
+def _said(
+    entry: DocumentEntry, kind: Literal["description", "alias"], texts: Iterable[str]
+) -> Iterator[OwnQuery]:
+    """List what the frontmatter of a document calls it, if that is enough to ask for."""
+    for written in texts:
+        text = _query(written)
+        is_name = kind == "alias" and len(text) >= 3 and folded(text) not in _names(entry)
+        if is_name or (kind == "description" and _words(text) >= 3):
+            yield OwnQuery("", kind, text, entry.id, written)
+
+
 def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Iterator[OwnQuery]:
-    """Labels that lead to one document only, wherever they are."""
+    """List the labels that lead to one document only, wherever they are."""
     by_label: defaultdict[str, list[tuple[str, Edge]]] = defaultdict(list)
     for edge in edges:
         text = _query(edge.link.label)
@@ -198,51 +176,54 @@ def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Itera
         yield OwnQuery("", "link", text, target, text)
 
 
-def _descriptions(entries: Iterable[DocumentEntry]) -> list[OwnQuery]:
-    found = [
-        OwnQuery("", "description", text, entry.id, entry.fields.description)
-        for entry in entries
-        if _words(text := _query(entry.fields.description)) >= 3
-    ]
-    often = Counter(folded(query.text) for query in found)
-    return [query for query in found if often[folded(query.text)] == 1]
-
-
-def _aliases(entries: Iterable[DocumentEntry], titles: set[str]) -> list[OwnQuery]:
-    found = [
-        OwnQuery("", "alias", text, entry.id, alias)
-        for entry in entries
-        for alias in entry.fields.aliases
-        if len(text := _query(alias)) >= 3 and folded(text) not in {*titles, *_names(entry)}
-    ]
-    often = Counter(folded(query.text) for query in found)
-    return [query for query in found if often[folded(query.text)] == 1]
+def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
+    """Mix the order of the queries: of every document one, then of every document a second."""
+    chooser = random.Random(seed)  # noqa: S311  it must be the same every time
+    by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
+    for query in sorted(queries, key=lambda one: (one.document, one.start, one.text)):
+        by_document[query.document].append(query)
+    documents = sorted(by_document)
+    chooser.shuffle(documents)
+    for document in documents:
+        chooser.shuffle(by_document[document])
+    rounds = zip_longest(*(by_document[document] for document in documents))
+    return (query for query in chain.from_iterable(rounds) if query is not None)
 
 
 def _query(written: str) -> str:
-    """What a person would type of a text; nothing when it is too long for that."""
+    """Return what a person would type of a text; nothing when it is too long for that."""
     text = " ".join(_SIGNS.sub(" ", written).split())
     return text if len(text) <= _LONGEST else ""
 
 
 def _words(text: str) -> int:
-    """How many words a text has that say something; two Chinese characters count as one."""
+    """Count the words of a text that say something; two Chinese characters count as one."""
     characters = len(CJK_CHARACTER.findall(text))
     others = [folded(word) for word in CJK_CHARACTER.sub(" ", text).split()]
     return characters // 2 + (sum(map(bool, others)) if {*others, ""} - {*STOPWORDS, ""} else 0)
 
 
 def _names(entry: DocumentEntry) -> set[str]:
-    """What a document is called: a query that says so finds it too easily."""
+    """Return what a document is called: a query that says so finds it too easily."""
     stem = entry.id.rsplit("/", 1)[-1].rpartition(".")[0]
     return {folded(entry.fields.title), folded(stem)}
+
+
+def folded(text: str) -> str:
+    """Return the words of a text, without case and signs."""
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+def joined(text: str) -> str:
+    """Return the same without spaces, so that an anchor says what its heading says."""
+    return folded(text).replace(" ", "")
 
 
 # ── A document without the texts that queries were drawn from ───────────────────
 
 
 def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
-    """A document without what queries were drawn from; all else stays on its line."""
+    """Parse a document without what queries were drawn from; all else stays on its line."""
     drawn = list(queries)
     document = parse(document_id, text)
     if headings := [query for query in drawn if query.kind == "heading"]:
@@ -255,33 +236,25 @@ def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
     return replace(document, fields=fields)
 
 
-def still_says(document: Document, query: OwnQuery) -> bool:
-    """Whether a document says a query although its source is hidden: copied, not put into words.
+def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
+    """Tell whether a document no longer says a query when its source is hidden.
 
     A heading or a description may be nowhere else. A short name may well occur in the text,
     but nothing else may be called so.
     """
+    stored = reading.catalogue.document(query.document)
+    if stored is None:
+        return False
+    document = hide(query.document, stored.text, [query])
     asked, fields = joined(query.written), document.fields
-    names = [fields.title, *fields.aliases, *fields.keywords, *fields.tags]
+    said = [fields.title, *fields.aliases, *fields.keywords, *fields.tags, fields.description]
     if query.kind in {"heading", "description"}:
-        texts = [*names, fields.description, document.text[document.body :]]
-        return any(asked in joined(text) for text in texts)
-    names += [fields.description, *(heading.text for heading in document.headings)]
-    return asked in map(joined, names)
-
-
-def folded(text: str) -> str:
-    """The words of a text, without case and signs."""
-    return " ".join(_WORD.findall(text.casefold()))
-
-
-def joined(text: str) -> str:
-    """The same without spaces, so that an anchor says what its heading says."""
-    return folded(text).replace(" ", "")
+        return not any(asked in joined(text) for text in [*said, document.text[document.body :]])
+    return asked not in map(joined, [*said, *(heading.text for heading in document.headings)])
 
 
 def _without_headings(document: Document, headings: Sequence[OwnQuery]) -> str:
-    """The text with empty headings in their places, so that it is cut where it was cut before."""
+    """Empty the headings in their places, so that the text is cut where it was cut before."""
     text, levels = document.text, {one.start: one.level for one in document.headings}
     ends = {block.start: block.end for block in document.blocks if block.kind == "heading"}
     for query in sorted(headings, key=lambda one: -one.start):
@@ -289,14 +262,8 @@ def _without_headings(document: Document, headings: Sequence[OwnQuery]) -> str:
         lines = text[query.start : end].count("\n")
         text = text[: query.start] + "#" * levels[query.start] + "\n" * lines + text[end:]
     for query in headings:
-        text = _contents_entry(query.written).sub("", text)
+        # What a table of contents says of it, with or without the name of its own file.
+        words = r"\s+".join(map(re.escape, query.written.split()))
+        entry = rf"\[{words}\]\([^)\s#]*#[^)\n]*\)|\[\[[^\]|#\n]*#{words}(?:\|[^\]\n]*)?\]\]"
+        text = re.sub(entry, "", text, flags=re.IGNORECASE)
     return text
-
-
-def _contents_entry(heading: str) -> re.Pattern[str]:
-    """What a table of contents says of a heading, with or without the name of its own file."""
-    words = r"\s+".join(map(re.escape, heading.split()))
-    return re.compile(
-        rf"\[{words}\]\([^)\s#]*#[^)\n]*\)|\[\[[^\]|#\n]*#{words}(?:\|[^\]\n]*)?\]\]",
-        re.IGNORECASE,
-    )

@@ -11,41 +11,76 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dowse._config.schema import Settings, change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
-from dowse._project.evaluation.bench import hidden_copy
-from dowse._project.evaluation.measures import SEED, Difference, JudgedQuery, compare, measure
+from dowse._project.evaluation.collections import SEED, JudgedQuery
+from dowse._project.evaluation.evaluate import hidden_copy
+from dowse._project.evaluation.measures import Difference, compare, measure
 from dowse._project.evaluation.own_queries import FEW, OwnQuery
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
-from dowse._search.request import NO_FILTERS, Filters, SearchRequest
+from dowse._search.request import SearchRequest
 from dowse._search.strategies import STRATEGIES
 from dowse.errors import UsageError
 
-# ── The settings that are tried: ways of fusing, and weights of fields ──────────
+FOLDS = 5
+"""Into how many parts the queries are cut."""
 
+_LEAST = 10  # queries, below which nothing can be chosen
+_SURE = 0.05  # a gain that chance gives as often is none
+_DEPTH = 10  # documents that count
+_AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
 
 SettingValues = Mapping[str, Any]
 """Settings by their full names."""
 
-_MEANING = (
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-)  # share of the rankings by vectors; words have the rest
+# Twice as many results as count, as several may be of one document; a tree of files that was just
+# copied is all new, so that recency would say nothing.
+_SEARCH: SettingValues = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
+
+_OTHER_CONFIDENCE = (
+    "With this fuse.normalise, confidence compares results with each other: it no longer says"
+    " whether there is an answer at all."
+)
+
+
+class ChangeRecord(Struct, frozen=True):
+    """A setting that would rank better."""
+
+    name: Annotated[str, "As in `fuse.keyword`."]
+    now: Annotated[Any, "What holds now."]
+    better: Annotated[Any, "What would rank better."]
+
+
+class TuneRecord(Struct, frozen=True):
+    """What `dowse tune` found out, and did."""
+
+    project: Annotated[str, "Name of the project."]
+    queries: Annotated[Mapping[str, int], "How many queries it was tuned on, by type."]
+    tried: Annotated[int, "How many settings were tried."]
+    gain: Annotated[
+        Difference, "In nDCG@10 on queries that were not chosen on; first: what holds now."
+    ]
+    real: Annotated[bool, "Whether the gain is more than chance."]
+    best: Annotated[tuple[ChangeRecord, ...], "What ranked best, by all queries."]
+    agreeing: Annotated[int, "Of the 5 parts of the queries, how many chose just the same."]
+    written: Annotated[bool, "Whether `best` holds for the project from now on."]
+    rebuild: Annotated[bool, "Whether the index must be rebuilt for it."]
+    notices: Annotated[tuple[str, ...], "What could not be done, and what else changes."]
+
+
+# ── The settings that are tried: ways of fusing, and weights of fields ──────────
+
+_MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the vectors; words have the rest
 _NORMALISE = ("ceiling", "minmax", "zscore")
 _GATHER = (0.0, 0.25, 0.5, 0.75)
 _BOOSTED = ("title", "headers", "keywords", "description", "tags")
@@ -57,114 +92,48 @@ _BOOSTS = (
 )
 
 
-def ways_to_fuse(settings: SearchSettings) -> Iterator[SettingValues]:
-    """What to change for every way of fusing, first nothing."""
-    yield {}
+def _ways_to_fuse(settings: SearchSettings) -> list[SettingValues]:
+    """List what to change for every way of fusing, first nothing."""
+    ways: list[dict[str, Any]] = [{}]
     for meaning, normalise, share in product(_MEANING, _NORMALISE, _GATHER):
-        way = {
-            "fuse.method": "convex",
-            "fuse.normalise": normalise,
-            **_weights(meaning),
-            "gather.share": share,
+        # Weights of the strategies that every hybrid search has; others keep theirs.
+        weights = {
+            f"fuse.{one.name}": round(2 * meaning if one.uses == "vectors" else 2 - 2 * meaning, 1)
+            for one in STRATEGIES
+            if not one.optional
         }
-        if changed := _changed(settings, way):
-            yield changed
+        way = {"fuse.method": "convex", "fuse.normalise": normalise, **weights}
+        ways.append({**way, "gather.share": share})
+    return _differing(settings, ways)
 
 
-def _weights(meaning: float) -> dict[str, float]:
-    """Weights of the strategies that every hybrid search has; others keep theirs."""
-    always = [one for one in STRATEGIES if not one.optional]
-    return {
-        f"fuse.{one.name}": round(2 * meaning if one.uses == "vectors" else 2 - 2 * meaning, 1)
-        for one in always
-    }
+def _other_boosts(settings: Settings) -> list[SettingValues]:
+    """List what to change for every weighing of a document's fields, first nothing."""
+    names = [f"keyword.{name}" for name in _BOOSTED]
+    return _differing(settings, [{}, *(dict(zip(names, one, strict=True)) for one in _BOOSTS)])
 
 
-def other_boosts(settings: Settings) -> Iterator[SettingValues]:
-    """What to change for every other weighing of a document's fields."""
-    for boosts in _BOOSTS:
-        names = (f"keyword.{name}" for name in _BOOSTED)
-        if changed := _changed(settings, dict(zip(names, boosts, strict=True))):
-            yield changed
+def _differing(
+    settings: SearchSettings, wanted: Sequence[Mapping[str, Any]]
+) -> list[SettingValues]:
+    """Keep of every but the first what is not so yet, if anything."""
+    changed = [
+        {name: value for name, value in one.items() if settings.value(name) != value}
+        for one in wanted
+    ]
+    return [one for place, one in enumerate(changed) if one or not place]
 
 
-def with_boosts(settings: Settings, changes: SettingValues) -> Settings:
-    """The settings with such changes."""
-    boosts = {name.partition(".")[2]: value for name, value in changes.items()}
-    return replace(settings, keyword=replace(settings.keyword, **boosts))
+# ── What is found for every query, by settings of the index ─────────────────────
+
+Trial = tuple[SettingValues, Sequence[Retrieved]]
+"""Weights of fields that differ from the present ones, and what is found with them by query."""
 
 
-def _changed(settings: SearchSettings, wanted: SettingValues) -> SettingValues:
-    """What of the wanted settings is not so yet."""
-    return {name: value for name, value in wanted.items() if settings.value(name) != value}
+def judged_queries(queries: Sequence[JudgedQuery], engine: Engine) -> list[JudgedQuery]:
+    """List the judged queries that a document of the project answers.
 
-
-FOLDS = 5
-"""Into how many parts the queries are cut."""
-
-_LEAST = 10  # queries, below which nothing can be chosen
-_SURE = 0.05  # a gain that chance gives as often is none
-_DEPTH = 10  # documents that count
-_AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
-# Twice as many results as count, as several may be of one document; a tree of files that was just
-# copied is all new, so that recency would say nothing.
-_SEARCH: SettingValues = {"search.top_n": 2 * _DEPTH, "recency.bias": 0.0}
-
-
-class Question(Struct, frozen=True):
-    """A query to tune on."""
-
-    judged: JudgedQuery
-    filters: Filters = NO_FILTERS
-
-    @property
-    def document(self) -> str:
-        """The one that answers it best."""
-        grades = self.judged.relevant
-        return min(grades, key=lambda document: (-grades[document], document))
-
-
-class BoostTrial(Struct, frozen=True):
-    """What the strategies find for every question while the fields of a document weigh so."""
-
-    boosts: SettingValues  # what of the keyword settings differs from the present ones
-    found: tuple[Retrieved, ...]  # in the order of the questions
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What was said of most questions, and so belongs to none of them."""
-        said = Counter(notice for found in self.found for notice in set(found.notices))
-        return tuple(notice for notice, count in said.items() if 2 * count > len(self.found))
-
-
-class Tuning(Struct, frozen=True):
-    """What tuning has found."""
-
-    questions: int
-    tried: int  # how many settings
-    gain: Difference  # in nDCG@10 on queries that were not chosen on; first: the present settings
-    best: SettingValues  # what to change, chosen on all queries; empty: the present ones win
-    agreeing: int  # of the five parts, how many chose just the same
-
-    @property
-    def is_real(self) -> bool:
-        """Whether other queries can expect a gain: chance is ruled out, and there were enough.
-
-        The interval alone would be content with four queries that gain and none that loses.
-        """
-        is_sure = self.gain.low > 0 and self.gain.p < _SURE
-        return bool(self.best) and is_sure and self.questions >= FEW
-
-
-def own_questions(queries: Sequence[OwnQuery]) -> list[Question]:
-    """Queries that were drawn from the documents, to tune on."""
-    return [Question(query.judged, query.filters) for query in queries]
-
-
-def judged_questions(queries: Sequence[JudgedQuery], engine: Engine) -> list[Question]:
-    """Judged queries that a document of the project answers.
-
-    Raises `UsageError` when there is none, or when nobody knows what was asked.
+    Raise `UsageError` when there is none, or when nobody knows what was asked.
     """
     if not all(query.text for query in queries):
         raise UsageError("There are judgments, but no queries.", "Put them into queries.jsonl.")
@@ -175,66 +144,45 @@ def judged_questions(queries: Sequence[JudgedQuery], engine: Engine) -> list[Que
             f"No judged document is in the project {engine.project.name}.",
             "Choose the project that the judgments belong to with -p.",
         )
-    return [Question(query) for query in answered]
+    return answered
 
 
 def gather_evidence(
     workspace: Workspace,
     engine: Engine,
-    questions: Sequence[Question],
+    queries: Sequence[JudgedQuery],
     hidden: Sequence[OwnQuery] = (),
     *,
     boosts: bool = False,
     announce: Announce = silent,
-) -> Iterator[BoostTrial]:
-    """What is found with the present weights of fields, and with `boosts` also with others.
+) -> Iterator[Trial]:
+    """Find answers with the present weights of fields, and with `boosts` also with others.
 
-    What `hidden` queries were drawn from is not found. Raises `UsageError` when the questions are
+    What `hidden` queries were drawn from is not found. Raise `UsageError` when the queries are
     too few.
     """
-    _check(questions)
-    if hidden:
-        with hidden_copy(workspace, engine, hidden, announce=announce) as copy:
-            yield BoostTrial({}, _find(copy.engine, questions, announce))
-    else:
-        yield BoostTrial({}, _find(engine, questions, announce))
-    for changes in other_boosts(engine.settings) if boosts else ():
-        settings = with_boosts(engine.settings, changes)
-        with hidden_copy(workspace, engine, hidden, settings, announce) as copy:
-            yield BoostTrial(changes, _find(copy.engine, questions, announce))
+    _check(queries)
+    for changes in _other_boosts(engine.settings) if boosts else [{}]:
+        with ExitStack() as opened:
+            searched = engine
+            if hidden or changes:
+                copy = hidden_copy(workspace, engine, hidden, changes, announce)
+                searched = opened.enter_context(copy).engine
+            found = []
+            for done, query in enumerate(queries):
+                announce(Event("searching", done, len(queries), "queries"))
+                found.append(searched.find(SearchRequest(query.text, query.filters, _SEARCH)))
+        yield changes, found
 
 
-def tune(
-    evidence: Sequence[BoostTrial],
-    questions: Sequence[Question],
-    settings: SearchSettings,
-    announce: Announce = silent,
-) -> Tuning:
-    """Tries every setting on what was found, and says what choosing the best would bring.
-
-    The same evidence gives the same result.
-    """
-    _check(questions)
-    tried, rows = [], []
-    ways = list(ways_to_fuse(settings))
-    for place, one in enumerate(evidence):
-        for number, way in enumerate(ways):
-            announce(Event("tuning", place * len(ways) + number, len(evidence) * len(ways), "ways"))
-            tried.append({**way, **one.boosts})
-            rows.append(_scores(one, questions, change_search(settings, {**_SEARCH, **way})))
-    # The fewest changes first: they win where others are hardly better.
-    order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
-    return _chosen([tried[place] for place in order], np.array(rows)[order], questions)
-
-
-def _check(questions: Sequence[Question]) -> None:
-    """Raises `UsageError` when there is too little to choose by."""
-    if len(questions) < _LEAST:
+def _check(queries: Sequence[JudgedQuery]) -> None:
+    """Raise `UsageError` when there is too little to choose by."""
+    if len(queries) < _LEAST:
         raise UsageError(
-            f"There are only {len(questions)} queries to tune on; {_LEAST} are the least.",
+            f"There are only {len(queries)} queries to tune on; {_LEAST} are the least.",
             "Judge some queries and name them with --on SET.",
         )
-    documents = len({question.document for question in questions})
+    documents = len({query.answer for query in queries})
     if documents < FOLDS:
         raise UsageError(
             f"Only {documents} documents answer the queries to tune on; {FOLDS} are the least.",
@@ -242,70 +190,100 @@ def _check(questions: Sequence[Question]) -> None:
         )
 
 
-def _chosen(
-    tried: Sequence[SettingValues], scores: NDArray[np.float64], questions: Sequence[Question]
-) -> Tuning:
-    """Chooses on each four fifths, scores on the fifth, and in the end chooses on everything."""
-    part = _parts(questions)
-    held_out, chosen = np.zeros(len(questions)), []
+# ── Choosing ────────────────────────────────────────────────────────────────────
+
+
+def tune(
+    project: str,
+    evidence: Sequence[Trial],
+    queries: Sequence[JudgedQuery],
+    settings: SearchSettings,
+    announce: Announce = silent,
+) -> TuneRecord:
+    """Try every setting on what was found, and say what choosing the best would bring.
+
+    Settings are chosen on each four fifths and scored on the fifth, and in the end chosen on
+    everything. The same evidence gives the same result.
+    """
+    _check(queries)
+    tried: list[SettingValues] = []
+    rows: list[list[float]] = []  # nDCG@10 of every query
+    ways = _ways_to_fuse(settings)
+    for boosts, found in evidence:
+        for way in ways:
+            announce(Event("tuning", len(tried), len(evidence) * len(ways), "ways"))
+            changed = change_search(settings, {**_SEARCH, **way})
+            documents = (one.documents(changed)[:_DEPTH] for one in found)
+            pairs = zip(documents, queries, strict=True)
+            rows.append([measure([d for d, _ in one], q.relevant).ndcg_10 for one, q in pairs])
+            tried.append({**way, **boosts})
+    # The fewest changes first: they win where others are hardly better.
+    order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
+    scores, part = np.array(rows)[order], _parts(queries)
+    held_out, chosen = np.zeros(len(queries)), []
     for number in range(FOLDS):
         chosen.append(_best(scores[:, part != number]))
         held_out[part == number] = scores[chosen[-1], part == number]
-    best = _best(scores)
-    ids = [question.judged.id for question in questions]
+    ids = [query.id for query in queries]
     gain = compare(
         dict(zip(ids, scores[0].tolist(), strict=True)),
         dict(zip(ids, held_out.tolist(), strict=True)),
-        groups={question.judged.id: question.document for question in questions},
+        groups={query.id: query.answer for query in queries},
     )
-    return Tuning(len(questions), len(tried), gain, tried[best], chosen.count(best))
+    best = _best(scores)
+    changes = [
+        ChangeRecord(name, settings.value(name), value)
+        for name, value in tried[order[best]].items()
+    ]
+    # Chance is ruled out, and there were enough queries: the interval alone would be content with
+    # four queries that gain and none that loses.
+    is_real = bool(changes) and gain.low > 0 and gain.p < _SURE and len(queries) >= FEW
+    notices = [notice for _, found in evidence for notice in _said_of_most(found)]
+    if is_real and any(one.name == "fuse.normalise" and one.now == "ceiling" for one in changes):
+        notices.append(_OTHER_CONFIDENCE)
+    return TuneRecord(
+        project=project,
+        queries=Counter(query.type for query in queries),
+        tried=len(tried),
+        gain=gain,
+        real=is_real,
+        best=tuple(changes),
+        agreeing=chosen.count(best),
+        written=False,
+        rebuild=any(one.name.startswith("keyword.") for one in changes),
+        notices=tuple(dict.fromkeys(notices)),
+    )
+
+
+def _said_of_most(found: Sequence[Retrieved]) -> list[str]:
+    """List what was said of most queries, and so belongs to none of them."""
+    said = Counter(notice for one in found for notice in set(one.notices))
+    return [notice for notice, count in said.items() if 2 * count > len(found)]
 
 
 def _best(scores: NDArray[np.float64]) -> int:
-    """The first of the rows that are as good as the best: no change for next to nothing."""
+    """Find the first of the rows that are as good as the best: no change for next to nothing."""
     means = scores.mean(axis=1)
     return int(np.argmax(means >= means.max() - _AS_GOOD))
 
 
-def _parts(questions: Sequence[Question]) -> NDArray[np.int64]:
-    """The part that each question belongs to: that of its document.
+def _parts(queries: Sequence[JudgedQuery]) -> NDArray[np.int64]:
+    """Give each query the part of its document.
 
     Every part has its share of every type, as far as the documents let it.
     """
     by_document: dict[str, list[int]] = {}
-    for place in sorted(range(len(questions)), key=lambda place: questions[place].judged.id):
-        by_document.setdefault(questions[place].document, []).append(place)
+    for place in sorted(range(len(queries)), key=lambda place: queries[place].id):
+        by_document.setdefault(queries[place].answer, []).append(place)
     groups = list(by_document.values())
     random.Random(SEED).shuffle(groups)  # noqa: S311  it must be the same every time
     groups.sort(key=len, reverse=True)  # small ones can fill what large ones leave
-    parts = np.zeros(len(questions), dtype=np.int64)
+    parts = np.zeros(len(queries), dtype=np.int64)
     filled = [Counter[str]() for _ in range(FOLDS)]
     for group in groups:
-        types = Counter(questions[place].judged.type for place in group)
+        types = Counter(queries[place].type for place in group)
         load = [(sum(part[one] for one in types), part.total()) for part in filled]
         number = load.index(min(load))
         filled[number] += types
         parts[group] = number
     return parts
-
-
-def _find(
-    engine: Engine, questions: Sequence[Question], announce: Announce
-) -> tuple[Retrieved, ...]:
-    found = []
-    for done, question in enumerate(questions):
-        announce(Event("searching", done, len(questions), "queries"))
-        text, filters = question.judged.text, question.filters
-        found.append(engine.find(SearchRequest(text, filters, _SEARCH)))
-    return tuple(found)
-
-
-def _scores(
-    evidence: BoostTrial, questions: Sequence[Question], settings: SearchSettings
-) -> list[float]:
-    """nDCG@10 of every question."""
-    scores = []
-    for question, found in zip(questions, evidence.found, strict=True):
-        documents = [document for document, _ in found.documents(settings)[:_DEPTH]]
-        scores.append(measure(documents, question.judged.relevant).ndcg_10)
-    return scores

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
+from rich.text import Text
 
 from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.evaluation import ChangeRecord, TuneRecord, draw_eval, draw_tune
-from dowse._interfaces.cli.draw.text import folded, line
+from dowse._interfaces.cli.draw.text import Part, duration, fitted, folded, line, number, table
 from dowse._interfaces.cli.options import setting_names
-from dowse._model import Announce, ModelFit
-from dowse._project.engine import Engine
-from dowse._project.evaluation.bench import open_bench, open_own_bench
+from dowse._model import ModelFit
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.evaluate import EvalRequest, evaluate
+from dowse._project.evaluation.evaluate import (
+    AblationRow,
+    ComparisonRecord,
+    EvalRecord,
+    EvalRequest,
+    evaluate,
+    hidden_copy,
+    open_bench,
+)
+from dowse._project.evaluation.measures import NAMES, Difference, Measures, RunReport
 from dowse._project.evaluation.own_queries import (
+    FEW,
     PER_KIND,
-    OwnQuery,
     own_collection,
     own_queries,
     told_counts,
 )
-from dowse._project.evaluation.report import EvalRecord
 from dowse._project.evaluation.tune import (
-    BoostTrial,
-    Question,
-    Tuning,
+    FOLDS,
+    TuneRecord,
     gather_evidence,
-    judged_questions,
-    own_questions,
+    judged_queries,
     tune,
 )
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
+from dowse._util.messages import counted
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
 from dowse.errors import UsageError
@@ -149,38 +154,160 @@ def eval_command(
             "--self draws queries from the documents of a project.",
             "Leave out SET, --run and --queries; --per-kind says how many.",
         )
+    if not own and set_ is None:
+        raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
     with call.progress() as announce:
-        if own:
-            record = _evaluate_own(call, request, per_kind, announce)
+        if set_ is not None:
+            collection = read_collection(real_path(set_))
+            collection = sample(collection, queries) if queries else collection
+            opened = partial(open_bench, call.workspace, collection)
+            record = evaluate(call.workspace, collection, request, opened, announce)
         else:
-            record = _evaluate_set(call, set_, queries, request, announce)
+            with call.open(announce=announce) as engine:
+                with engine.read() as reading:
+                    drawn = own_queries(reading, per_kind)
+                collection = own_collection(engine.project.name, drawn)
+                opened = partial(hidden_copy, call.workspace, engine, drawn)
+                record = evaluate(call.workspace, collection, request, opened, announce)
+            record = replace(record, notices=(told_counts(drawn), *record.notices))
     call.answer(record, lambda width: draw_eval(record, width))
     if not call.json:
         call.remark(*record.notices)
 
 
-def _evaluate_set(
-    call: Call, path: Path | None, queries: int | None, request: EvalRequest, announce: Announce
-) -> EvalRecord:
-    if path is None:
-        raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
-    collection = read_collection(real_path(path))
-    if queries:
-        collection = sample(collection, queries)
-    opened = partial(open_bench, call.workspace, collection)
-    return evaluate(call.workspace, collection, request, opened, announce)
+_NAME = 14  # columns that the name of a run, a type or a variant may take
+_SURE = 0.05  # differences that chance gives less often are set off
 
 
-def _evaluate_own(
-    call: Call, request: EvalRequest, per_kind: int, announce: Announce
-) -> EvalRecord:
-    with call.open(announce=announce) as engine:
-        with engine.read() as reading:
-            drawn = own_queries(reading, per_kind)
-        collection = own_collection(engine.project.name, drawn)
-        opened = partial(open_own_bench, call.workspace, engine, drawn)
-        record = evaluate(call.workspace, collection, request, opened, announce)
-    return replace(record, notices=(told_counts(drawn), *record.notices))
+def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
+    """Draw all that an evaluation found out."""
+    yield from folded(_heading(record), width)
+    yield Text()
+    if record.runs:
+        yield from _draw_runs(record.runs, width)
+        yield from _draw_remainder(record, width)
+    if record.comparison:
+        yield Text()
+        yield from _draw_comparison(record.comparison, width)
+    if record.ablation:
+        yield from _draw_ablation(record.ablation, width)
+
+
+def _heading(record: EvalRecord) -> Text:
+    said = [f"{counted(record.queries, 'query', 'queries')} with judgments"]
+    if record.unanswerable:
+        said.append(f"{number(record.unanswerable)} without an answer")
+    if record.documents is not None:
+        said.append(counted(record.documents, "document"))
+    if record.unjudged:
+        said.append(f"{number(record.unjudged)} left out without a judged answer")
+    return line((record.collection, "bold"), f": {', '.join(said)}")
+
+
+def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
+    rows: list[list[Part]] = [
+        [("", "dim"), ("n", "dim"), *((f"{name:>5}", "dim") for name in NAMES.values())]
+    ]
+    for run in runs:
+        name = run.name if len(runs) > 1 else "all"
+        rows.append([(fitted(name, _NAME), "bold"), str(run.queries), *_cells(run.measures)])
+        for one in run.types if len(run.types) > 1 else ():
+            kind = fitted(one.type or "-", _NAME - 1)
+            rows.append([f" {kind}", str(one.queries), *_cells(one.measures)])
+    yield from table(rows, width, right=range(1, len(rows[0])))
+
+
+def _cells(measures: Measures | None) -> list[Part]:
+    if measures is None:
+        return [f"{'-':>5}" for _ in NAMES]  # the last column is not set to the right
+    return [f"{getattr(measures, name):.3f}" for name in NAMES]
+
+
+def _draw_remainder(record: EvalRecord, width: int | None) -> Iterator[Text]:
+    """Latency, empty answers, and what became of queries without an answer, run by run."""
+    yield Text()
+    for run in record.runs:
+        said = [f"{run.name}:"] if len(record.runs) > 1 else []
+        if run.latency:
+            p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
+            said.append(f"Latency {p50} (p50), {p95} (p95).")
+        of_all = f"of {number(run.queries)}"
+        said.append(f"Empty answers: {number(run.empty)} {of_all}.")
+        if run.marked:
+            said.append(f"Marked as no good match: {number(run.marked)} {of_all}.")
+        if run.unanswerable:
+            said.append(f"Without an answer: {run.unanswerable.rejected:.0%} rejected")
+            least = run.unanswerable.min_confidence
+            if least is not None:
+                said.append(
+                    f"at min_confidence {least:g}" if least >= 0 else "at the fitted threshold"
+                )
+            if run.unanswerable.confidence is not None:
+                said.append(f"(mean confidence {run.unanswerable.confidence:.2f})")
+            said[-1] += "."
+        yield from folded(line(" ".join(said)), width)
+
+
+def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:
+    yield from folded(
+        line((comparison.second, "bold"), " compared with ", (comparison.first, "bold")), width
+    )
+    heads = ("", "first", "second", "change", "", "95 % interval", "p", "won", "same", " lost")
+    rows: list[list[Part]] = [[(head, "dim") for head in heads]]
+    for one in comparison.measures:
+        values = one.values
+        relative = "" if values.relative is None else f"{values.relative:+.1%}"
+        rows.append(
+            [
+                NAMES[one.measure],
+                f"{values.first:.3f}",
+                f"{values.second:.3f}",
+                (f"{values.difference:+.3f}", _colour(values.difference, values.p)),
+                relative,
+                f"{values.low:+.3f} {values.high:+.3f}",
+                _chance(values.p),
+                str(values.wins),
+                str(values.ties),
+                f"{values.losses:>5}",  # the last column is not set to the right
+            ]
+        )
+    yield from table(rows, width, right=range(1, len(heads)))
+
+
+def _draw_ablation(ablation: Sequence[AblationRow], width: int | None) -> Iterator[Text]:
+    heads = ("", "nDCG@10", "MRR", "R@100", "p50", "change", f"{'p':>5}")
+    rows: list[list[Part]] = [[(head, "dim") for head in heads]]
+    for place, row in enumerate(ablation):
+        rows.append(
+            [
+                (fitted(row.variant, 2 * _NAME), "" if place else "bold"),
+                f"{row.ndcg_10:.3f}",
+                f"{row.mrr:.3f}",
+                f"{row.recall_100:.3f}",
+                "" if row.p50 is None else duration(row.p50),
+                (f"{row.difference:+.3f}", _colour(row.difference, row.p)) if place else "",
+                _chance(row.p) if place else "",
+            ]
+        )
+    yield from table(rows, width, right=range(1, len(heads)))
+    yield Text()
+    yield from folded(
+        line(
+            "Each line changes one thing; change and p are of nDCG@10 against the first line. With"
+            " so many lines, one of twenty has p < 0.05 by chance alone."
+        ),
+        width,
+    )
+
+
+def _chance(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.0005 else "<.001"
+
+
+def _colour(difference: float, p: float) -> str:
+    if p >= _SURE:
+        return ""
+    return "green" if difference > 0 else "red"
 
 
 _TUNE_EXAMPLES = """\
@@ -249,33 +376,37 @@ def tune_command(
     if confidence:
         if on or boosts or dry_run:
             raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
-        _fit_confidence(call)
+        fit = _fitted(call)
+        call.answer(fit, lambda width: folded(line(_said(fit)), width))
         return
     if dry_run and yes:
         raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
     with call.progress() as announce, call.open(announce=announce) as engine:
-        drawn, questions = _queries(engine, on, per_kind)
-        evidence = list(
-            gather_evidence(
-                call.workspace, engine, questions, drawn, boosts=boosts, announce=announce
-            )
+        with engine.read() as reading:
+            drawn = () if on else own_queries(reading, per_kind)
+        if on:
+            asked = judged_queries(read_collection(real_path(on)).queries, engine)
+        else:
+            asked = [query.judged for query in drawn]
+        evidence = gather_evidence(
+            call.workspace, engine, asked, drawn, boosts=boosts, announce=announce
         )
-        tuning = tune(evidence, questions, engine.settings, announce)
-    record = _record(engine, tuning, questions, evidence)
+        name, settings = engine.project.name, engine.settings
+        record = tune(name, list(evidence), asked, settings, announce)
     if not call.json:
         if drawn:
             call.remark(told_counts(drawn))
         call.out.show(draw_tune(record, call.out.width))
         call.remark(*record.notices)
-    if record.real and not dry_run and (yes or _agrees(call, engine)):
-        record = _written(call, engine, record)
+    if record.real and not dry_run and (yes or _agrees(call, name)):
+        record = _written(call, record)
     if call.json:
         call.write_json(record)
     elif record.real and not record.written:
         call.remark("Nothing was changed. Write these settings with: dowse tune --yes")
 
 
-def _fit_confidence(call: Call) -> None:
+def _fitted(call: Call) -> ModelFit:
     with call.progress() as announce, call.open(announce=announce) as engine:
         fit = engine.fit_confidence(announce)
     if fit is None:
@@ -284,7 +415,7 @@ def _fit_confidence(call: Call) -> None:
             " to which made-up words are further away than these.",
             "Index more documents. Until then, results are called strong by their words alone.",
         )
-    call.answer(fit, lambda width: folded(line(_said(fit)), width))
+    return fit
 
 
 def _said(fit: ModelFit) -> str:
@@ -295,34 +426,15 @@ def _said(fit: ModelFit) -> str:
     )
 
 
-def _queries(
-    engine: Engine, on: Path | None, per_kind: int
-) -> tuple[tuple[OwnQuery, ...], list[Question]]:
-    if on is not None:
-        return (), judged_questions(read_collection(real_path(on)).queries, engine)
-    with engine.read() as reading:
-        drawn = own_queries(reading, per_kind)
-    return drawn, own_questions(drawn)
-
-
-def _record(
-    engine: Engine, tuning: Tuning, questions: Sequence[Question], evidence: Sequence[BoostTrial]
-) -> TuneRecord:
-    settings, best = engine.settings, tuning.best.items()
-    changes = [ChangeRecord(name, settings.value(name), better) for name, better in best]
-    notices = tuple(dict.fromkeys(notice for one in evidence for notice in one.notices))
-    return TuneRecord.of(engine.project.name, tuning, questions, changes, notices)
-
-
-def _agrees(call: Call, engine: Engine) -> bool:
+def _agrees(call: Call, name: str) -> bool:
     if not call.can_confirm():
         return False
     call.out.flush()
-    return click.confirm(f"Write these settings for {engine.project.name}?", err=True)
+    return click.confirm(f"Write these settings for {name}?", err=True)
 
 
-def _written(call: Call, engine: Engine, record: TuneRecord) -> TuneRecord:
-    project = call.workspace.projects.get(engine.project.name)
+def _written(call: Call, record: TuneRecord) -> TuneRecord:
+    project = call.workspace.projects.get(record.project)
     for change in record.best:
         file = call.workspace.change_setting(change.name, str(change.better), project)
     if not call.json:
@@ -330,3 +442,50 @@ def _written(call: Call, engine: Engine, record: TuneRecord) -> TuneRecord:
     if record.rebuild:
         call.remark(f"Rebuild the index for it: dowse index --rebuild -p {project.typed}")
     return replace(record, written=True)
+
+
+def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
+    """Draw what there is to gain, and by which settings."""
+    asked, total = record.queries, sum(record.queries.values())
+    kinds = ", ".join(f"{number(count)} {kind}" for kind, count in asked.items() if kind)
+    summary = f": {counted(record.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
+    yield from folded(
+        line((record.project, "bold"), summary, f" ({kinds})" if kinds else ""), width
+    )
+    yield Text()
+    yield from _draw_gain(record.gain, width)
+    yield Text()
+    if not record.real:
+        yield from folded(line(("Nothing to gain", "bold"), f": {_why_not(record)}"), width)
+        return
+    agreeing = f"{record.agreeing} of {FOLDS} parts of the queries chose just these"
+    yield from folded(line(("These settings rank better", "bold"), f" ({agreeing}):"), width)
+    rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
+    yield from table(rows, width)
+
+
+def _draw_gain(gain: Difference, width: int | None) -> list[Text]:
+    chance = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
+    relative = "" if gain.relative is None else f" ({gain.relative:+.1%})"
+    rows: list[tuple[Part, Part]] = [
+        (("nDCG@10 now", "dim"), f"{gain.first:.3f}"),
+        (("tuned", "dim"), f"{gain.second:.3f}, on queries that were not chosen on"),
+        (("gain", "dim"), f"{gain.difference:+.3f}{relative}"),
+        (("95 % interval", "dim"), f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}"),
+        (("queries", "dim"), f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse"),
+    ]
+    return table(rows, width)
+
+
+def _why_not(record: TuneRecord) -> str:
+    if not record.best:
+        return "the present settings rank best."
+    if sum(record.queries.values()) < FEW and record.gain.low > 0:
+        return f"fewer than {FEW} queries cannot show it."
+    if record.gain.difference <= 0:
+        return "what ranks best for some queries does not for others."
+    return "on held-out queries, the gain may be chance."
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
