@@ -31,8 +31,14 @@ from dowse._embed.options import EmbedOptions
 from dowse._model import Event, Model, Response, silent
 from dowse._model.ports import Embedder
 from dowse._project.archive.archive import export_project, open_archive, pack
-from dowse._project.archive.import_ import MAY_SET, Imported, fill, import_project
-from dowse._project.archive.staging import abandoned, clear_abandoned
+from dowse._project.archive.import_ import (
+    MAY_SET,
+    Imported,
+    abandoned,
+    clear_abandoned,
+    fill,
+    import_project,
+)
 from dowse._project.engine import Engine
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
@@ -888,7 +894,7 @@ def test_a_replacement_that_fails_leaves_the_former(
 def test_where_folders_cannot_be_exchanged_at_once_it_is_done_in_steps(
     ours: Workspace, exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dowse._project.archive.staging._exchange", lambda *_: False)
+    monkeypatch.setattr("dowse._project.archive.import_._exchange", lambda *_: False)
     import_project(ours, exported, replace=True)
     assert [path.name for path in ours.locations.data.iterdir()] == ["projects"]
     with opened(ours) as engine:
@@ -961,7 +967,7 @@ def test_an_import_that_is_killed_is_cleared_away(theirs: Workspace, sample: Pat
     script = (
         "import os, signal, sys; from pathlib import Path;"
         "from dowse._util.locations import Locations;"
-        "from dowse._project.archive.staging import staging\n"
+        "from dowse._project.archive.import_ import staging\n"
         "with staging(Locations(*map(Path, sys.argv[1:]))) as folder:\n"
         "    (folder / 'x').write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -19,7 +19,7 @@ from dowse import DISTRIBUTION, __version__
 from dowse._embed.open import models_status
 from dowse._embed.options import EmbedOptions
 from dowse._model import Announce, Finding, silent
-from dowse._project.archive.staging import abandoned, clear_abandoned
+from dowse._project.archive.import_ import abandoned, clear_abandoned
 from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace

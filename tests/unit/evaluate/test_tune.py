@@ -15,8 +15,7 @@ from dowse._project.evaluation import tune as tune_module
 from dowse._project.evaluation.collections import JudgedQuery
 from dowse._project.evaluation.own_queries import own_queries
 from dowse._project.evaluation.tune import TuneRecord, gather_evidence, judged_queries, tune
-from dowse._project.workspace import Given
-from dowse._project.workspace import Workspace
+from dowse._project.workspace import Given, Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations

@@ -29,7 +29,6 @@ from dowse._embed.options import EmbedOptions
 from dowse._model import (
     Announce,
     Event,
-    Fields,
     FileState,
     Stamp,
     StoredDocument,
@@ -99,17 +98,8 @@ class DocumentLine(Struct, frozen=True):
     """A document."""
 
     id: str
-    fields: Fields  # for readers: importing reads them from the text again
+    fields: msgspec.Raw  # for readers: an import reads them from the text again
     modified: float
-    file: FileState
-    text: str
-    community: int | None = None
-
-
-class ImportedDocument(Struct, frozen=True):
-    """As much of a document's line as an import reads: the rest costs no memory."""
-
-    id: str
     file: FileState
     text: str
     community: int | None = None
@@ -127,15 +117,6 @@ class ChunkLine(Struct, frozen=True):
     overlap: int
     first_line: int
     last_line: int
-    text: str
-    vector: bytes | None = None
-
-
-class ImportedChunk(Struct, frozen=True):
-    """As much of a chunk's line as an import reads."""
-
-    document: str
-    header_path: tuple[str, ...]
     text: str
     vector: bytes | None = None
 
@@ -199,11 +180,10 @@ def export_project(
             embed=_embed(stamp, settings.embed),
             vocabulary=settings.learned_words,
         )
-    missing = manifest.chunks - manifest.vectors
-    notices = (
-        f"{missing:,} of {manifest.chunks:,} chunks have no vectors."
-        f" Make them first with: dowse index -p {project.typed}"
-    )
+    notices: tuple[str, ...] = ()
+    if takes_vectors(stamp) and (missing := manifest.chunks - manifest.vectors):
+        why = f"{missing:,} of {manifest.chunks:,} chunks have no vectors."
+        notices = (f"{why} Make them first with: dowse index -p {project.typed}",)
     return ExportRecord(
         project=project.name,
         file=str(file),
@@ -211,7 +191,7 @@ def export_project(
         documents=manifest.documents,
         chunks=manifest.chunks,
         vectors=manifest.vectors,
-        notices=(notices,) if missing and takes_vectors(stamp) else (),
+        notices=notices,
     )
 
 
@@ -301,7 +281,7 @@ class _Packing(Struct):
             entry = document.entry
             yield DocumentLine(
                 id=entry.id,
-                fields=entry.fields,
+                fields=msgspec.Raw(msgspec.json.encode(entry.fields)),
                 modified=entry.modified,
                 file=files[entry.id],
                 text=document.text,
@@ -398,7 +378,7 @@ _BROKEN = (
 
 _AGAIN = "Export it once more, and copy it whole."
 
-_Line = TypeVar("_Line", ImportedDocument, ImportedChunk, WordLine)
+_Line = TypeVar("_Line", DocumentLine, ChunkLine, WordLine)
 
 
 @contextmanager
@@ -442,11 +422,11 @@ class Archive:
         self.manifest = self._read_manifest()
         self._check_parts()
 
-    def documents(self) -> Iterator[tuple[ImportedDocument, Iterator[ImportedChunk]]]:
+    def documents(self) -> Iterator[tuple[DocumentLine, Iterator[ChunkLine]]]:
         """Read all documents, each with its chunks, which must be read before the next document."""
-        groups = groupby(self._lines(CHUNKS, ImportedChunk), key=lambda chunk: chunk.document)
+        groups = groupby(self._lines(CHUNKS, ChunkLine), key=lambda chunk: chunk.document)
         owner, chunks = next(groups, (None, iter(())))
-        for document in self._lines(DOCUMENTS, ImportedDocument):
+        for document in self._lines(DOCUMENTS, DocumentLine):
             if owner != document.id:
                 yield document, iter(())
                 continue

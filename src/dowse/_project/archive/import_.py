@@ -10,13 +10,19 @@ which secret is sent along, so every setting that is taken is listed in `MAY_SET
 
 from __future__ import annotations
 
+import ctypes
+import os
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 from msgspec import Struct, structs
 
 from dowse._config.schema import Settings, known_settings
@@ -43,18 +49,25 @@ from dowse._model import (
 from dowse._model.ports import IndexWriter, Store
 from dowse._project.archive.archive import (
     Archive,
-    ImportedChunk,
-    ImportedDocument,
+    ChunkLine,
+    DocumentLine,
     Manifest,
     open_archive,
 )
-from dowse._project.archive.staging import put_in_place, staging
 from dowse._project.engine import Parts, expected_stamp, takes_vectors
-from dowse._project.registry import ELSEWHERE, Project, update_toml
+from dowse._project.registry import ELSEWHERE, TRASH, Project, update_toml
 from dowse._project.workspace import Workspace
 from dowse._text.scripts import is_latin
-from dowse._util.files import replace_file
-from dowse.errors import BadSettings, Damaged, DowseError, Refused, UsageError
+from dowse._util.files import (
+    PRIVATE_FILE,
+    make_private_folder,
+    move_folder,
+    remove_folder,
+    replace_file,
+    sync_folder,
+)
+from dowse._util.locations import Locations, secure
+from dowse.errors import BadSettings, Damaged, DowseError, Locked, Refused, UsageError
 
 _MOST_ROOTS = 1000
 _LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added
@@ -92,7 +105,10 @@ def import_project(
         if former:
             replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
             indexes.carry(former.folder, folder)
-            roots = roots or _same_roots(former, archive.manifest)
+            if not roots:  # those that are called the same, from the first one on
+                pairs = zip(former.named_roots, archive.manifest.roots, strict=False)
+                same = takewhile(lambda pair: pair[0].name == pair[1], pairs)
+                roots = tuple(root.path for root, _ in same)
         project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
         _carry_settings(workspace, project, archive.manifest)
@@ -120,15 +136,13 @@ def _former(workspace: Workspace, name: str, *, replace: bool) -> Project | None
     return workspace.projects.get(name)
 
 
-def _same_roots(former: Project, manifest: Manifest) -> tuple[Path, ...]:
-    """Find the folders of a project that stand for those of an export, from the first one on."""
-    pairs = zip(former.named_roots, manifest.roots, strict=False)
-    return tuple(root.path for root, _ in takewhile(lambda pair: pair[0].name == pair[1], pairs))
-
-
 def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
     """List the folders: those that are here, and names for those that are elsewhere."""
-    if not 0 < len(manifest.roots) <= _MOST_ROOTS or not all(map(_can_be_name, manifest.roots)):
+    are_names = all(
+        name.isprintable() and "/" not in name and len(name.encode()) <= _LONGEST_NAME
+        for name in manifest.roots
+    )
+    if not 0 < len(manifest.roots) <= _MOST_ROOTS or not are_names:
         raise Damaged("The export does not name its folders.", "Export it once more.")
     if len(given) > len(manifest.roots):
         raise UsageError(
@@ -146,10 +160,6 @@ def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path,
                 "Name a folder that is called the same.",
             )
     return project.roots
-
-
-def _can_be_name(root: str) -> bool:
-    return root.isprintable() and "/" not in root and len(root.encode()) <= _LONGEST_NAME
 
 
 # ── What it may set ───────────────────────────────────────────────────────
@@ -358,9 +368,13 @@ def fill(
         writer.apply(batch if keep_vectors else structs.replace(batch, vectors={}))
         done += len(batch.put)
         announce(Event("import", done, archive.manifest.documents))
-    for words in _words(archive, dimensions):
-        if keep_vectors:
-            writer.remember(words)
+    words: dict[bytes, Vector] = {}
+    for line in archive.words():
+        words[text_key(line.word)] = _vector(line.vector, dimensions)
+        if len(words) * dimensions >= _NUMBERS:
+            writer.remember(words if keep_vectors else {})
+            words = {}
+    writer.remember(words if keep_vectors else {})
     writer.set_communities(communities)
 
 
@@ -387,7 +401,7 @@ def _batches(
 
 def _documents(
     archive: Archive, settings: Settings
-) -> Iterator[tuple[ImportedDocument, Iterator[ImportedChunk], ChunkedDocument]]:
+) -> Iterator[tuple[DocumentLine, Iterator[ChunkLine], ChunkedDocument]]:
     """Read all documents as lines, each with the lines of its chunks, and cut as here."""
     seen = set[str]()
     for line, chunks in archive.documents():
@@ -399,9 +413,12 @@ def _documents(
         yield line, chunks, chunk(parse(line.id, text), settings.chunk)
 
 
-def _check(line: ImportedDocument, seen: set[str], longest: int) -> None:
+def _check(line: DocumentLine, seen: set[str], longest: int) -> None:
     """Refuse a document that could not come from a folder."""
-    if not _can_be_id(line.id):
+    parts = line.id.split("/")
+    is_path = all(part not in {"", ".", ".."} for part in parts) and "\0" not in line.id
+    longest_part = max(len(part.encode()) for part in parts)
+    if not is_path or longest_part > _LONGEST_FILE_NAME or len(line.id.encode()) > _LONGEST_ID:
         raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
     if line.id in seen:
         raise _wrong(f"it has {line.id!r} twice")
@@ -421,18 +438,8 @@ def _check(line: ImportedDocument, seen: set[str], longest: int) -> None:
         raise _wrong(f"{line.id!r} has a checksum that no file has")
 
 
-def _can_be_id(name: str) -> bool:
-    parts = name.split("/")
-    return (
-        "\0" not in name
-        and len(name.encode()) <= _LONGEST_ID
-        and all(part not in {"", ".", ".."} for part in parts)
-        and all(len(part.encode()) <= _LONGEST_FILE_NAME for part in parts)
-    )
-
-
 def _vectors(
-    chunks: Iterator[ImportedChunk], chunked: ChunkedDocument, dimensions: int
+    chunks: Iterator[ChunkLine], chunked: ChunkedDocument, dimensions: int
 ) -> dict[bytes, Vector]:
     """Read the vectors of the chunks that the document has here; there may be more in the file."""
     title, context = chunked.document.fields.title, chunked.context
@@ -449,17 +456,6 @@ def _vectors(
     return found
 
 
-def _words(archive: Archive, dimensions: int) -> Iterator[Mapping[bytes, Vector]]:
-    vectors: dict[bytes, Vector] = {}
-    for line in archive.words():
-        vectors[text_key(line.word)] = _vector(line.vector, dimensions)
-        if len(vectors) * dimensions >= _NUMBERS:
-            yield vectors
-            vectors = {}
-    if vectors:
-        yield vectors
-
-
 def _vector(kept: bytes, dimensions: int, *, is_readable: bool = True) -> Vector:
     if len(kept) != 2 * dimensions:
         raise _wrong(f"a vector has {len(kept) // 2} dimensions instead of {dimensions}")
@@ -473,3 +469,140 @@ def _vector(kept: bytes, dimensions: int, *, is_readable: bool = True) -> Vector
 
 def _wrong(what: str) -> Damaged:
     return Damaged(f"The export is inconsistent: {what}.", "Ask its author for another one.")
+
+
+# ── Where it is made, and what killed imports leave there ─────────────────────────
+
+# Each import has a folder of its own next to the projects, with a lock in it that the operating
+# system drops when the process dies. A folder whose lock is free belongs to nobody any more.
+_PREFIX = "import-"
+_FORMER = "former-"  # before the name of a project that was moved aside
+_LOCK = "lock"
+_TRIES = 10
+_HOUR = 3600  # seconds; a folder without a lock is being made now, or is of an older version
+
+_HERE = -100  # AT_FDCWD: paths are as they are
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+@contextmanager
+def staging(where: Locations) -> Iterator[Path]:
+    """Lend a folder for a project in the making; whatever is still there at the end is removed."""
+    make_private_folder(where.data)
+    secure(where)
+    clear_abandoned(where)
+    folder, lock = _own_folder(where.data)
+    try:
+        made = folder / "project"
+        make_private_folder(made)
+        yield made
+    finally:
+        _remove(folder, lock)
+
+
+def _own_folder(data: Path) -> tuple[Path, FileLock]:
+    for _ in range(_TRIES):
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=data))
+        lock = FileLock(folder / _LOCK, mode=PRIVATE_FILE)
+        # Another import may have taken the folder for an abandoned one, just before this.
+        with suppress(Timeout, FileNotFoundError):
+            lock.acquire(timeout=0)
+            if (folder / _LOCK).exists():
+                return folder, lock
+            lock.release()
+    raise Locked("Other imports are under way.", "Wait for them to end, and try again.")
+
+
+def put_in_place(folder: Path, former: Path, guard: AbstractContextManager[object]) -> None:
+    """Exchange a folder with that of a project, while `guard` keeps writers away.
+
+    There is always one of them in the place: a reader of the former index goes on with it, and
+    finds the new one next time. Where the system cannot exchange two folders at once, the former
+    project is for a moment in the import's own folder, under a name that says where it belongs.
+    """
+    with guard:
+        if not _exchange(folder, former):
+            aside = folder.with_name(f"{_FORMER}{former.name}")
+            move_folder(former, aside)
+            try:
+                move_folder(folder, former)
+            except (OSError, Locked):
+                move_folder(aside, former)
+                raise
+            move_folder(aside, folder)
+        sync_folder(former.parent)
+        sync_folder(folder.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders at once; False where the system cannot."""
+    if os.name != "posix":
+        return False
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    if rename is None:
+        return False
+    paths = os.fsencode(one), os.fsencode(other)
+    return bool(rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)
+
+
+def abandoned(where: Locations) -> list[Path]:
+    """List the folders that killed imports and removals have left."""
+    left = _trash(where)
+    for folder in sorted(where.data.glob(f"{_PREFIX}*")):
+        with suppress(OSError), _if_abandoned(folder):
+            left.append(folder)
+    return left
+
+
+def clear_abandoned(where: Locations) -> int:
+    """Remove what killed imports and removals have left, and return how many there were.
+
+    A project that one of them had moved aside, and did not replace yet, is moved back.
+    """
+    cleared = 0
+    for folder in _trash(where):
+        remove_folder(folder)
+        cleared += not folder.exists()
+    for folder in sorted(where.data.glob(f"{_PREFIX}*")):
+        with suppress(OSError), _if_abandoned(folder) as lock:
+            for aside in folder.glob(f"{_FORMER}*"):
+                home = where.projects / aside.name.removeprefix(_FORMER)
+                if not home.exists():
+                    move_folder(aside, home)
+            _remove(folder, lock)
+            cleared += not folder.exists()
+    return cleared
+
+
+def _trash(where: Locations) -> list[Path]:
+    """List removed projects that are still there: nobody uses them."""
+    return sorted(where.data.glob(f"{TRASH}*"))
+
+
+@contextmanager
+def _if_abandoned(folder: Path) -> Iterator[FileLock | None]:
+    """Hold the lock of a folder that belongs to no living import; raise `OSError` otherwise."""
+    if not (folder / _LOCK).exists():
+        if time.time() - folder.stat().st_mtime < _HOUR:
+            raise BlockingIOError("It may be in the making.")
+        yield None
+        return
+    lock = FileLock(folder / _LOCK, mode=PRIVATE_FILE)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise BlockingIOError("An import is using it.") from error
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def _remove(folder: Path, lock: FileLock | None) -> None:
+    """Remove all but the lock first, so that what is left after a crash can be recognised."""
+    for path in folder.iterdir():
+        if path.name != _LOCK or not lock:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+    if lock:
+        lock.release()
+    shutil.rmtree(folder, ignore_errors=True)

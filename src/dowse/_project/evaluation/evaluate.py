@@ -37,7 +37,7 @@ from dowse._model import Announce, ChunkedDocument, Event, context_of, silent, t
 from dowse._model.ports import Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.archive.move import copy_documents
-from dowse._project.engine import Engine
+from dowse._project.engine import Engine, Parts, expected_stamp, takes_vectors
 from dowse._project.evaluation.collections import (
     Collection,
     JudgedQuery,
@@ -59,17 +59,14 @@ from dowse._project.evaluation.measures import (
     report,
 )
 from dowse._project.evaluation.own_queries import OwnQuery, hide
-from dowse._project.outputs import check_output, write_output
 from dowse._project.registry import Project
-from dowse._project.engine import expected_stamp, takes_vectors
-from dowse._project.engine import Parts
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import STRATEGIES
-from dowse._util.messages import counted
 from dowse._text.links import find_communities
 from dowse._util.files import PRIVATE_FILE, make_private_folder, real_path
+from dowse._util.messages import counted
 from dowse.errors import Damaged, Locked, NotFound, StampMismatch, UsageError
 
 # ── What is searched ────────────────────────────────────────────────────────────
@@ -429,58 +426,42 @@ def ablate(
 
 _DEFAULT = "default"
 
+Side = tuple[str, Run | Mapping[str, Any]]
+"""A name with a run, or with the changes to the settings to search with."""
+
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
 """Makes what is searched ready, with these settings."""
 
 
-class EvalRequest(Struct, frozen=True):
-    """What the line asks for, one field per option."""
+def sides_of(
+    runs: Sequence[Path],
+    compared: Sequence[str] | None,
+    preset: str | None,
+    assignments: Sequence[str],
+) -> list[Side]:
+    """List what is judged: runs of files, two sides to be compared, or a search with settings.
 
-    runs: tuple[Path, ...]
-    save: Path | None
-    assignments: tuple[str, ...]
-    preset: str | None
-    compare: tuple[str, str] | None
-    ablate: bool
-    force: bool = False  # overwrite what `save` names
-
-    def check(self) -> None:
-        """Raise `UsageError` when two options contradict each other."""
-        jobs = {"--run": self.runs, "--compare": self.compare, "--ablate": self.ablate}
-        chosen = [name for name, given in jobs.items() if given]
-        if len(chosen) > 1:
-            raise UsageError(f"{' and '.join(chosen)} contradict each other.", "Use one.")
-        if chosen and self.save:
-            raise UsageError(f"--save keeps one run, and {chosen[0]} is another job.", "Use one.")
-        if self.runs and (self.preset or self.assignments):
-            raise UsageError("With --run nothing is searched.", "Leave out --set and --preset.")
-        if self.compare and self.preset:
-            raise UsageError("--compare names presets itself.", "Leave out --preset.")
-
-    def sides(self) -> list[tuple[str, Run | Mapping[str, Any]]]:
-        """List what is judged by name: runs of files, and changes to the settings to search with.
-
-        Raise `UsageError` or `NotFound` for what is none of them.
-        """
-        if self.runs:
-            return [(str(path), read_trec(real_path(path), str(path))) for path in self.runs]
-        changes = dict(assigned(text) for text in self.assignments)
-        if self.compare:
-            return [(text, _side(text, changes)) for text in self.compare]
-        preset = {"search.preset": self.preset} if self.preset else {}
-        return [(self.preset or _DEFAULT, {**preset, **changes})]
+    Raise `UsageError` or `NotFound` for what is none of them.
+    """
+    if runs:
+        return [(str(path), read_trec(real_path(path), str(path))) for path in runs]
+    changes = dict(assigned(text) for text in assignments)
+    if compared:
+        return [_side(text, changes) for text in compared]
+    chosen = {"search.preset": preset} if preset else {}
+    return [(preset or _DEFAULT, {**chosen, **changes})]
 
 
-def _side(text: str, changes: Mapping[str, Any]) -> Run | Mapping[str, Any]:
-    """Return one of two runs to be compared, or what must be changed for it."""
+def _side(text: str, changes: Mapping[str, Any]) -> Side:
+    """Return one of two sides to be compared."""
     if text == _DEFAULT:
-        return changes
+        return text, changes
     if text in PRESETS:
-        return {**changes, "search.preset": text}
+        return text, {**changes, "search.preset": text}
     if Path(text).is_file():
-        return read_trec(real_path(Path(text)), text)
+        return text, read_trec(real_path(Path(text)), text)
     if "=" in text:
-        return {**changes, **dict([assigned(text)])}
+        return text, {**changes, **dict([assigned(text)])}
     raise NotFound(
         f"{text!r} is no run file, no preset and no setting.",
         f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
@@ -519,17 +500,22 @@ class EvalRecord(Struct, frozen=True):
 
 
 def evaluate(
-    workspace: Workspace,
     collection: Collection,
-    wanted: EvalRequest,
+    sides: Sequence[Side],
     open_bench: OpenBench,
     announce: Announce,
+    *,
+    paired: bool = False,
+    ablated: bool = False,
+    save: Callable[[bytes], None] | None = None,
 ) -> EvalRecord:
-    """Search the collection, or take the runs of files, and judge what was found."""
-    sides = wanted.sides()
-    if wanted.save:
+    """Search the collection, or take the runs of files, and judge what was found.
+
+    With `paired`, two sides are compared; with `ablated`, stages and strategies are switched.
+    `save` is given a single run as TREC has it.
+    """
+    if save:
         check_ids(query.id for query in collection.queries)
-        check_output(workspace, real_path(wanted.save), force=wanted.force)
     documents: int | None = None
     notices: list[str] = []
     runs: list[Run] = []
@@ -539,22 +525,21 @@ def evaluate(
             runs.append(side)
             continue
         # One of the variants expands queries, which needs vectors of words.
-        of_words = {"vocabulary.size": MANY_WORDS} if wanted.ablate else {}
+        of_words = {"vocabulary.size": MANY_WORDS} if ablated else {}
         with open_bench({**of_words, **side}, announce) as bench:
             documents = len(bench.engine.documents())
             notices += bench.notices
             of_searches = {one: value for one, value in side.items() if is_of_a_search(one)}
-            if wanted.ablate:
+            if ablated:
                 ablation = _ablated(bench, of_searches, announce)
             else:
                 runs.append(bench.run(name, of_searches, announce))
-    if wanted.save:
-        data = as_trec(runs[0]).encode("utf-8", "surrogateescape")
-        write_output(workspace, real_path(wanted.save), data, force=wanted.force)
+    if save:
+        save(as_trec(runs[0]).encode("utf-8", "surrogateescape"))
     for run in runs:
         notices += [*run.notices, *check_run(collection, run)]
     comparison = None
-    if wanted.compare:
+    if paired:
         differences = compare_runs(collection, *runs)
         measures = tuple(MeasureRecord(name, values) for name, values in differences.items())
         comparison = ComparisonRecord(runs[0].name, runs[1].name, measures)

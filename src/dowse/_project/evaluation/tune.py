@@ -238,7 +238,10 @@ def tune(
     # Chance is ruled out, and there were enough queries: the interval alone would be content with
     # four queries that gain and none that loses.
     is_real = bool(changes) and gain.low > 0 and gain.p < _SURE and len(queries) >= FEW
-    notices = [notice for _, found in evidence for notice in _said_of_most(found)]
+    notices = []  # what was said of most queries, and so belongs to none of them
+    for _, found in evidence:
+        said = Counter(notice for one in found for notice in set(one.notices))
+        notices += [notice for notice, count in said.items() if 2 * count > len(found)]
     if is_real and any(one.name == "fuse.normalise" and one.now == "ceiling" for one in changes):
         notices.append(_OTHER_CONFIDENCE)
     return TuneRecord(
@@ -255,12 +258,6 @@ def tune(
     )
 
 
-def _said_of_most(found: Sequence[Retrieved]) -> list[str]:
-    """List what was said of most queries, and so belongs to none of them."""
-    said = Counter(notice for one in found for notice in set(one.notices))
-    return [notice for notice, count in said.items() if 2 * count > len(found)]
-
-
 def _best(scores: NDArray[np.float64]) -> int:
     """Find the first of the rows that are as good as the best: no change for next to nothing."""
     means = scores.mean(axis=1)
@@ -270,20 +267,13 @@ def _best(scores: NDArray[np.float64]) -> int:
 def _parts(queries: Sequence[JudgedQuery]) -> NDArray[np.int64]:
     """Give each query the part of its document.
 
-    Every part has its share of every type, as far as the documents let it.
+    Documents are dealt out by type and by how many queries they answer, so that every part has its
+    share of both, as far as the documents let it.
     """
-    by_document: dict[str, list[int]] = {}
-    for place in sorted(range(len(queries)), key=lambda place: queries[place].id):
-        by_document.setdefault(queries[place].answer, []).append(place)
-    groups = list(by_document.values())
-    random.Random(SEED).shuffle(groups)  # noqa: S311  it must be the same every time
-    groups.sort(key=len, reverse=True)  # small ones can fill what large ones leave
-    parts = np.zeros(len(queries), dtype=np.int64)
-    filled = [Counter[str]() for _ in range(FOLDS)]
-    for group in groups:
-        types = Counter(queries[place].type for place in group)
-        load = [(sum(part[one] for one in types), part.total()) for part in filled]
-        number = load.index(min(load))
-        filled[number] += types
-        parts[group] = number
-    return parts
+    types = {query.answer: query.type for query in queries}
+    counts = Counter(query.answer for query in queries)
+    documents = sorted(counts)
+    random.Random(SEED).shuffle(documents)  # noqa: S311  it must be the same every time
+    documents.sort(key=lambda document: (types[document], -counts[document]))
+    part_of = {document: place % FOLDS for place, document in enumerate(documents)}
+    return np.array([part_of[query.answer] for query in queries])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,18 +15,17 @@ from dowse._interfaces.cli.call import Call
 from dowse._interfaces.cli.command import Command, pass_call
 from dowse._interfaces.cli.draw.text import Part, duration, fitted, folded, line, number, table
 from dowse._interfaces.cli.options import setting_names
-from dowse._model import ModelFit
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.evaluate import (
     AblationRow,
     ComparisonRecord,
     EvalRecord,
-    EvalRequest,
     evaluate,
     hidden_copy,
     open_bench,
+    sides_of,
 )
-from dowse._project.evaluation.measures import NAMES, Difference, Measures, RunReport
+from dowse._project.evaluation.measures import NAMES, Measures, RunReport
 from dowse._project.evaluation.own_queries import (
     FEW,
     PER_KIND,
@@ -41,11 +40,12 @@ from dowse._project.evaluation.tune import (
     judged_queries,
     tune,
 )
+from dowse._project.outputs import check_output, write_output
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
-from dowse._util.messages import counted
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
+from dowse._util.messages import counted
 from dowse.errors import UsageError
 
 _EVAL_EXAMPLES = """\
@@ -147,8 +147,11 @@ def eval_command(
     documents, asked of a copy of the index that does not hold them. A document that says a query
     only because it links to the answer does not count.
     """
-    request = EvalRequest(runs, save, assignments, preset, compare, switch, force)
-    request.check()
+    _check_jobs({"--run": runs, "--compare": compare, "--ablate": switch}, save)
+    if runs and (preset or assignments):
+        raise UsageError("With --run nothing is searched.", "Leave out --set and --preset.")
+    if compare and preset:
+        raise UsageError("--compare names presets itself.", "Leave out --preset.")
     if own and (set_ or runs or queries):
         raise UsageError(
             "--self draws queries from the documents of a project.",
@@ -156,23 +159,38 @@ def eval_command(
         )
     if not own and set_ is None:
         raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
+    sides = sides_of(runs, compare, preset, assignments)
+    keep = None
+    if save:
+        file = check_output(call.workspace, real_path(save), force=force)
+        keep = partial(write_output, call.workspace, file, force=force)
+    judge = partial(evaluate, paired=bool(compare), ablated=switch, save=keep)
     with call.progress() as announce:
         if set_ is not None:
             collection = read_collection(real_path(set_))
             collection = sample(collection, queries) if queries else collection
             opened = partial(open_bench, call.workspace, collection)
-            record = evaluate(call.workspace, collection, request, opened, announce)
+            record = judge(collection, sides, opened, announce)
         else:
             with call.open(announce=announce) as engine:
                 with engine.read() as reading:
                     drawn = own_queries(reading, per_kind)
                 collection = own_collection(engine.project.name, drawn)
-                opened = partial(hidden_copy, call.workspace, engine, drawn)
-                record = evaluate(call.workspace, collection, request, opened, announce)
+                hidden = partial(hidden_copy, call.workspace, engine, drawn)
+                record = judge(collection, sides, hidden, announce)
             record = replace(record, notices=(told_counts(drawn), *record.notices))
     call.answer(record, lambda width: draw_eval(record, width))
     if not call.json:
         call.remark(*record.notices)
+
+
+def _check_jobs(jobs: Mapping[str, object], save: Path | None) -> None:
+    """Raise `UsageError` when two options contradict each other."""
+    chosen = [name for name, given in jobs.items() if given]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} contradict each other.", "Use one.")
+    if chosen and save:
+        raise UsageError(f"--save keeps one run, and {chosen[0]} is another job.", "Use one.")
 
 
 _NAME = 14  # columns that the name of a run, a type or a variant may take
@@ -181,19 +199,6 @@ _SURE = 0.05  # differences that chance gives less often are set off
 
 def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     """Draw all that an evaluation found out."""
-    yield from folded(_heading(record), width)
-    yield Text()
-    if record.runs:
-        yield from _draw_runs(record.runs, width)
-        yield from _draw_remainder(record, width)
-    if record.comparison:
-        yield Text()
-        yield from _draw_comparison(record.comparison, width)
-    if record.ablation:
-        yield from _draw_ablation(record.ablation, width)
-
-
-def _heading(record: EvalRecord) -> Text:
     said = [f"{counted(record.queries, 'query', 'queries')} with judgments"]
     if record.unanswerable:
         said.append(f"{number(record.unanswerable)} without an answer")
@@ -201,7 +206,19 @@ def _heading(record: EvalRecord) -> Text:
         said.append(counted(record.documents, "document"))
     if record.unjudged:
         said.append(f"{number(record.unjudged)} left out without a judged answer")
-    return line((record.collection, "bold"), f": {', '.join(said)}")
+    yield from folded(line((record.collection, "bold"), f": {', '.join(said)}"), width)
+    yield Text()
+    if record.runs:
+        yield from _draw_runs(record.runs, width)
+        yield Text()
+        for run in record.runs:
+            name = f"{run.name}: " if len(record.runs) > 1 else ""
+            yield from folded(line(name + _latency_and_emptiness(run)), width)
+    if record.comparison:
+        yield Text()
+        yield from _draw_comparison(record.comparison, width)
+    if record.ablation:
+        yield from _draw_ablation(record.ablation, width)
 
 
 def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
@@ -223,29 +240,27 @@ def _cells(measures: Measures | None) -> list[Part]:
     return [f"{getattr(measures, name):.3f}" for name in NAMES]
 
 
-def _draw_remainder(record: EvalRecord, width: int | None) -> Iterator[Text]:
-    """Latency, empty answers, and what became of queries without an answer, run by run."""
-    yield Text()
-    for run in record.runs:
-        said = [f"{run.name}:"] if len(record.runs) > 1 else []
-        if run.latency:
-            p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
-            said.append(f"Latency {p50} (p50), {p95} (p95).")
-        of_all = f"of {number(run.queries)}"
-        said.append(f"Empty answers: {number(run.empty)} {of_all}.")
-        if run.marked:
-            said.append(f"Marked as no good match: {number(run.marked)} {of_all}.")
-        if run.unanswerable:
-            said.append(f"Without an answer: {run.unanswerable.rejected:.0%} rejected")
-            least = run.unanswerable.min_confidence
-            if least is not None:
-                said.append(
-                    f"at min_confidence {least:g}" if least >= 0 else "at the fitted threshold"
-                )
-            if run.unanswerable.confidence is not None:
-                said.append(f"(mean confidence {run.unanswerable.confidence:.2f})")
-            said[-1] += "."
-        yield from folded(line(" ".join(said)), width)
+def _latency_and_emptiness(run: RunReport) -> str:
+    """Say how long a run took, and what became of queries that it found nothing for."""
+    said = []
+    if run.latency:
+        p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
+        said.append(f"Latency {p50} (p50), {p95} (p95).")
+    of_all = f"of {number(run.queries)}"
+    said.append(f"Empty answers: {number(run.empty)} {of_all}.")
+    if run.marked:
+        said.append(f"Marked as no good match: {number(run.marked)} {of_all}.")
+    if run.unanswerable:
+        rejected = f"Without an answer: {run.unanswerable.rejected:.0%} rejected"
+        least, confidence = run.unanswerable.min_confidence, run.unanswerable.confidence
+        if least is not None:
+            rejected += (
+                f" at min_confidence {least:g}" if least >= 0 else " at the fitted threshold"
+            )
+        if confidence is not None:
+            rejected += f" (mean confidence {confidence:.2f})"
+        said.append(f"{rejected}.")
+    return " ".join(said)
 
 
 def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:
@@ -376,8 +391,7 @@ def tune_command(
     if confidence:
         if on or boosts or dry_run:
             raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
-        fit = _fitted(call)
-        call.answer(fit, lambda width: folded(line(_said(fit)), width))
+        _fit_confidence(call)
         return
     if dry_run and yes:
         raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
@@ -406,7 +420,7 @@ def tune_command(
         call.remark("Nothing was changed. Write these settings with: dowse tune --yes")
 
 
-def _fitted(call: Call) -> ModelFit:
+def _fit_confidence(call: Call) -> None:
     with call.progress() as announce, call.open(announce=announce) as engine:
         fit = engine.fit_confidence(announce)
     if fit is None:
@@ -415,15 +429,11 @@ def _fitted(call: Call) -> ModelFit:
             " to which made-up words are further away than these.",
             "Index more documents. Until then, results are called strong by their words alone.",
         )
-    return fit
-
-
-def _said(fit: ModelFit) -> str:
+    scaled = f"its cosines count as {fit.scale:.2f} × cosine {fit.shift:+.2f}"
+    said = f"Fitted for {fit.model}: {scaled}."
     if fit == DEFAULT:
-        return f"{fit.model} needs no fit: its confidence was fitted on judged collections."
-    return (
-        f"Fitted for {fit.model}: its cosines count as {fit.scale:.2f} × cosine {fit.shift:+.2f}."
-    )
+        said = f"{fit.model} needs no fit: its confidence was fitted on judged collections."
+    call.answer(fit, lambda width: folded(line(said), width))
 
 
 def _agrees(call: Call, name: str) -> bool:
@@ -453,7 +463,17 @@ def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
         line((record.project, "bold"), summary, f" ({kinds})" if kinds else ""), width
     )
     yield Text()
-    yield from _draw_gain(record.gain, width)
+    gain = record.gain
+    chance = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
+    relative = "" if gain.relative is None else f" ({gain.relative:+.1%})"
+    figures: list[tuple[Part, Part]] = [
+        (("nDCG@10 now", "dim"), f"{gain.first:.3f}"),
+        (("tuned", "dim"), f"{gain.second:.3f}, on queries that were not chosen on"),
+        (("gain", "dim"), f"{gain.difference:+.3f}{relative}"),
+        (("95 % interval", "dim"), f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}"),
+        (("queries", "dim"), f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse"),
+    ]
+    yield from table(figures, width)
     yield Text()
     if not record.real:
         yield from folded(line(("Nothing to gain", "bold"), f": {_why_not(record)}"), width)
@@ -462,19 +482,6 @@ def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
     yield from folded(line(("These settings rank better", "bold"), f" ({agreeing}):"), width)
     rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
     yield from table(rows, width)
-
-
-def _draw_gain(gain: Difference, width: int | None) -> list[Text]:
-    chance = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
-    relative = "" if gain.relative is None else f" ({gain.relative:+.1%})"
-    rows: list[tuple[Part, Part]] = [
-        (("nDCG@10 now", "dim"), f"{gain.first:.3f}"),
-        (("tuned", "dim"), f"{gain.second:.3f}, on queries that were not chosen on"),
-        (("gain", "dim"), f"{gain.difference:+.3f}{relative}"),
-        (("95 % interval", "dim"), f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}"),
-        (("queries", "dim"), f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse"),
-    ]
-    return table(rows, width)
 
 
 def _why_not(record: TuneRecord) -> str:
