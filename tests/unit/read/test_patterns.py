@@ -2,14 +2,12 @@ import time
 
 import pytest
 
-from dowse._index.source.ignore import Rules, parse
+from dowse._index.source.rules import Rules, parse
 
 
 def verdict(rules: str, path: str) -> bool | None:
     is_folder = path.endswith("/")
-    path = path.rstrip("/")
-    name = path.rpartition("/")[2]
-    return Rules(parse(rules.encode())).verdict(path.encode(), name.encode(), is_folder=is_folder)
+    return Rules(parse(rules.encode())).verdict(path.rstrip("/").encode(), is_folder)
 
 
 @pytest.mark.parametrize(

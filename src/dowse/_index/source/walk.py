@@ -8,20 +8,17 @@ import shlex
 import stat
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable, too_large, wording
-from dowse._index.source.ignore import MARKS, Ignores
 from dowse._index.source.load import is_installed
 from dowse._index.source.roots import Root, document_id, readable
-from dowse._index.source.rules import VENV_MARK, Gate, is_inside
+from dowse._index.source.rules import MARKS, VENV_MARK, Gate, Ignores, is_inside
 from dowse._model import LeftOut, SourceFile
 from dowse._text.file_names import ALWAYS, ENDINGS, INSTALL, why_not_read
 
@@ -59,7 +56,7 @@ def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = (
     names = frozenset(f"@{root.name}" for root in roots if root.name)
     trees = [_Tree(root, options, frozenset() if root.name else names) for root in roots]
     for tree in trees:
-        tree.gather(_wanted_below(tree.root, within))
+        tree.gather(within)
     left_out = [item for tree in trees for item in tree.left_out]
     left_out += [
         LeftOut(readable(os.fspath(path)), _OUTSIDE)
@@ -85,27 +82,6 @@ def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list
     return kept
 
 
-_Wanted: TypeAlias = "dict[str, _Wanted] | None"
-"""Entries that are asked for, by name in NFC, with what is asked for below each; None for all."""
-
-
-def _wanted_below(root: Root, within: Sequence[Path]) -> _Wanted:
-    """Return what the paths ask for of this root; without paths, all of it."""
-    if not within or any(_covers(path, root) for path in within):
-        return None
-    everything: dict[str, _Wanted] = {}
-    for path in within:
-        if below := root.relative(path):
-            *above, last = unicodedata.normalize("NFC", below).split("/")
-            wanted: _Wanted = everything
-            for part in above:
-                if wanted is not None:
-                    wanted = wanted.setdefault(part, {})
-            if wanted is not None:
-                wanted[last] = None
-    return everything
-
-
 def _covers(path: Path, root: Root) -> bool:
     return root.path.is_relative_to(os.path.realpath(path))
 
@@ -117,14 +93,8 @@ class _Folder(Struct, frozen=True):
     base: str  # what paths in it start with, below the root: "" or "a/b/"
     ignores: Ignores
     chosen: bool  # what the include patterns say about it as a whole
-    wanted: _Wanted
+    whole: bool  # all of it is asked for
     by_link: bool = False
-
-    def wants(self, name: str) -> bool:
-        return self.wanted is None or unicodedata.normalize("NFC", name) in self.wanted
-
-    def wanted_in(self, name: str) -> _Wanted:
-        return self.wanted and self.wanted[unicodedata.normalize("NFC", name)]
 
 
 class _Tree:
@@ -140,13 +110,22 @@ class _Tree:
         self._reserved = reserved  # folder names that would read like another root's ids
         self._top = str(root.path)
         self._gate = Gate(self._top, options)
+        self._can_convert = is_installed()
+        self._wanted: set[str] = set()  # paths that are asked for, in NFC
+        self._above: set[str] = set()  # the folders above these
         self._folders: list[_Folder] = []
         self._links: list[tuple[str, _Folder]] = []
         self._files_by_link: set[str] = set()
 
-    def gather(self, wanted: _Wanted) -> None:
-        """Walk as much of the root as is wanted."""
-        if wanted == {}:
+    def gather(self, within: Sequence[Path]) -> None:
+        """Walk the root, or as much of it as is at or below some paths."""
+        whole = not within or any(_covers(path, self.root) for path in within)
+        for path in within:
+            if below := self.root.relative(path):
+                wanted = unicodedata.normalize("NFC", below)
+                self._wanted.add(wanted)
+                self._above.update(wanted[:at] for at, char in enumerate(wanted) if char == "/")
+        if not whole and not self._wanted:
             return
         if (real := self.root.leads_to) is not None:
             self._leave_out("", f"A link that leads to {readable(str(real))} is in its place.")
@@ -159,9 +138,7 @@ class _Tree:
             return
         if stat.S_ISDIR(status.st_mode):
             outermost, everything = self._gate.outermost, self._gate.includes_all
-            self._folders.append(_Folder(self._top, "", outermost, everything, wanted))
-            self._scan_folders()
-            self._follow_links()
+            self._scan_all(_Folder(self._top, "", outermost, everything, whole))
             for below in self.withheld:
                 named = readable(min(self.withheld)), shlex.quote(readable(self._top))
                 self._leave_out(below, _WITHHELD.format(*named), lost=False)
@@ -181,9 +158,22 @@ class _Tree:
 
     # ── Folders and files ────────────────────────────────────────────────────
 
-    def _scan_folders(self) -> None:
-        while self._folders:
-            self._scan(self._folders.pop())
+    def _scan_all(self, folder: _Folder) -> None:
+        """Scan a folder and those below, then what links add.
+
+        Links come last: one to something that is found by its own name adds nothing.
+        """
+        self._folders.append(folder)
+        links: list[tuple[str, _Folder]] = []
+        while True:
+            while self._folders:
+                self._scan(self._folders.pop())
+            if not links and self._options.follow_symlinks:
+                links = sorted(self._links, key=itemgetter(0), reverse=True)
+                self._links = []
+            if not links:
+                break
+            self._follow(*links.pop())
 
     def _scan(self, folder: _Folder) -> None:
         try:
@@ -205,41 +195,46 @@ class _Tree:
             self._leave_out(folder.base.rstrip("/"), error.reason)
             return
         for entry in entries:
-            if self._gate.sees(entry.name) and folder.wants(entry.name):
+            below = folder.base + entry.name
+            if self._gate.sees(entry.name) and self._is_wanted(below, folder, or_above=True):
                 try:
-                    self._look_at(entry, folder)
+                    self._look_at(entry, below, folder)
                 except FileNotFoundError:
                     pass  # it was removed a moment ago
                 except OSError as error:
-                    self._leave_out(folder.base + entry.name, _not_opened(error))
+                    self._leave_out(below, _not_opened(error))
 
-    def _look_at(self, entry: os.DirEntry[str], folder: _Folder) -> None:
-        name, below = entry.name, folder.base + entry.name
+    def _is_wanted(self, below: str, folder: _Folder, *, or_above: bool = False) -> bool:
+        """Return whether an entry is asked for with all that is in it, or is above such a one."""
+        if folder.whole:
+            return True
+        name = unicodedata.normalize("NFC", below)
+        return name in self._wanted or (or_above and name in self._above)
+
+    def _look_at(self, entry: os.DirEntry[str], below: str, folder: _Folder) -> None:
         if entry.is_symlink():
-            self._links.append((name, folder))
+            self._links.append((below, folder))
         elif entry.is_dir(follow_symlinks=False):
-            self._queue(name, entry.path, folder, by_link=folder.by_link)
-        elif (kind := self._kind(name, folder)) and not (
-            folder.by_link and self._is_known(entry.path)
-        ):
-            self._take_allowed(below, entry.path, kind, entry.stat(follow_symlinks=False))
+            self._queue(below, entry.path, folder, by_link=folder.by_link)
+        elif kind := self._kind(below, folder):
+            if not folder.by_link or not self._is_known(entry.path):
+                self._take_allowed(below, entry.path, kind, entry.stat(follow_symlinks=False))
         elif (
-            (reason := why_not_read(name))
+            (reason := why_not_read(entry.name))
             and folder.chosen
-            and folder.wanted_in(name) is None
-            and not folder.ignores.ignore(below, name, is_folder=False)
+            and self._is_wanted(below, folder)
+            and not folder.ignores.ignore(below, is_folder=False)
         ):
             self._leave_out(below, reason, lost=False)
 
-    def _kind(self, name: str, folder: _Folder) -> str | None:
+    def _kind(self, below: str, folder: _Folder) -> str | None:
         """Say how an entry is read; None when it is no source, by its name or by a rule."""
-        kind = self._gate.kind(name)
-        below = folder.base + name
-        if kind is None or folder.wanted_in(name) is not None:
+        kind = self._gate.kind(below.removeprefix(folder.base))
+        if kind is None or not self._is_wanted(below, folder):
             return None
-        if folder.ignores.ignore(below, name, is_folder=False):
+        if folder.ignores.ignore(below, is_folder=False):
             return None
-        chosen = self._gate.includes(below, name, is_folder=False, outer=folder.chosen)
+        chosen = self._gate.includes(below, is_folder=False, outer=folder.chosen)
         return kind if chosen else None
 
     def _take_allowed(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
@@ -263,50 +258,32 @@ class _Tree:
             source = SourceFile(identifier, path, status.st_size, status.st_mtime_ns)
             self.sources.append(source)
 
-    @cached_property
-    def _can_convert(self) -> bool:
-        return is_installed()
-
-    def _queue(self, name: str, path: str, outer: _Folder, *, by_link: bool) -> None:
-        below = outer.base + name
-        if outer.ignores.ignore(below, name, is_folder=True):
+    def _queue(self, below: str, path: str, outer: _Folder, *, by_link: bool) -> None:
+        if outer.ignores.ignore(below, is_folder=True):
             return
         if below in self._reserved:
-            reason = f"Its name reads like the ids of the root {name[1:]}; rename one of them."
+            reason = f"Its name reads like the ids of the root {below[1:]}; rename one of them."
             self._leave_out(below, reason)
-        elif document_id(self.root, name) is None:
+        elif document_id(self.root, below) is None:
             self._leave_out(below, _NOT_UTF8)
         else:
-            chosen = self._gate.includes(below, name, is_folder=True, outer=outer.chosen)
-            wanted = outer.wanted_in(name)
-            inner = _Folder(path, f"{below}/", outer.ignores, chosen, wanted, by_link)
-            self._folders.append(inner)
+            chosen = self._gate.includes(below, is_folder=True, outer=outer.chosen)
+            whole = self._is_wanted(below, outer)
+            self._folders.append(_Folder(path, f"{below}/", outer.ignores, chosen, whole, by_link))
 
     # ── Links ────────────────────────────────────────────────────────────────
-    # They come last: a link to something that is found by its own name adds nothing.
 
-    def _follow_links(self) -> None:
-        while self._links and self._options.follow_symlinks:
-            links = sorted(self._links, key=lambda link: link[1].base + link[0])
-            self._links = []
-            for name, folder in links:
-                self._follow(name, folder)
-                self._scan_folders()
-
-    def _follow(self, name: str, folder: _Folder) -> None:
-        path = Path(folder.path, name)
-        below = folder.base + name
+    def _follow(self, below: str, folder: _Folder) -> None:
+        path = Path(folder.path, below.removeprefix(folder.base))
         try:
             status = path.stat()
         except OSError as error:
-            self._leave_out_link(name, folder, error)
+            self._leave_out_link(below, folder, error)
             return
         target = os.path.realpath(path)
         is_folder = stat.S_ISDIR(status.st_mode)
-        kind = None if is_folder else self._kind(name, folder)
-        if not is_folder and kind is None:
-            return
-        if is_folder and folder.ignores.ignore(below, name, is_folder=True):
+        kind = None if is_folder else self._kind(below, folder)
+        if folder.ignores.ignore(below, is_folder=True) if is_folder else kind is None:
             return
         if not is_inside(target, self._top):
             self._leave_out(below, _OUTWARDS)
@@ -318,14 +295,13 @@ class _Tree:
             self._leave_out(below, _LOOP)
         elif target not in self.linked and not self._is_reached(target, is_folder=True):
             self.linked.add(target)
-            self._queue(name, target, folder, by_link=True)
+            self._queue(below, target, folder, by_link=True)
 
-    def _leave_out_link(self, name: str, folder: _Folder, error: OSError) -> None:
-        below = folder.base + name
+    def _leave_out_link(self, below: str, folder: _Folder, error: OSError) -> None:
         if error.errno == errno.ELOOP:
-            if not folder.ignores.ignore(below, name, is_folder=False):
+            if not folder.ignores.ignore(below, is_folder=False):
                 self._leave_out(below, _LOOP)
-        elif self._kind(name, folder):
+        elif self._kind(below, folder):
             dead = isinstance(error, FileNotFoundError)
             self._leave_out(below, _DEAD if dead else _not_opened(error))
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from dowse._index.options import ReadOptions
-from dowse._index.source.ignore import RULE_FILES
 from dowse._index.source.roots import Root
-from dowse._index.source.rules import Gate, is_inside
+from dowse._index.source.rules import RULE_FILES, Gate, is_inside
 from dowse._index.source.walk import walk
 from dowse._model import Announce, Event, silent
 from dowse.errors import DowseError
