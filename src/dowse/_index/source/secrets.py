@@ -13,8 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from msgspec import Struct
-
 from dowse._index.source.files import Unreadable
 from dowse._text.scripts import late_pattern
 from dowse.errors import BadSettings
@@ -32,6 +30,8 @@ _WIDEST = 2000  # characters that a pattern of the user's may match
 _MOST_WAYS = 10_000  # in which one may match at one place: each costs a step
 
 Span = tuple[int, int]
+_Pattern = tuple[re.Pattern[str], tuple[str, ...]]
+"""An expression, and texts of which one is in every match; none for an expression of the user's."""
 
 # The texts are what a match must contain: most files have none of them, and are done at once.
 _BUILT_IN: dict[str, tuple[tuple[str, ...], str]] = {
@@ -75,17 +75,6 @@ NAMES = (KNOWN, *_BUILT_IN)
 """What can be left out by name."""
 
 
-class _Pattern(Struct, frozen=True):
-    expression: re.Pattern[str]
-    needles: tuple[str, ...]  # one of them is in every match; empty: an expression of the user's
-
-    def spans(self, text: str, deadline: float) -> Iterator[Span]:
-        if not self.needles:
-            yield from _windowed(self.expression, text, deadline)
-        elif any(needle in text for needle in self.needles):
-            yield from (match.span() for match in self.expression.finditer(text))
-
-
 def redact(text: str, entries: Sequence[str]) -> tuple[str, int]:
     """Return the text without what the entries of `read.redact` match, and how often that was.
 
@@ -93,7 +82,12 @@ def redact(text: str, entries: Sequence[str]) -> tuple[str, int]:
     `Unreadable` when looking takes too long: then the file is left out, not its secrets let in.
     """
     deadline = time.monotonic() + _SECONDS
-    found = [span for one in compiled(tuple(entries)) for span in one.spans(text, deadline)]
+    found: list[Span] = []
+    for expression, needles in compiled(tuple(entries)):
+        if not needles:
+            found += _windowed(expression, text, deadline)
+        elif any(needle in text for needle in needles):
+            found += (match.span() for match in expression.finditer(text))
     spans: list[Span] = []
     for start, stop in sorted(found):
         if spans and start < spans[-1][1]:  # those that overlap are one
@@ -115,7 +109,7 @@ def compiled(entries: tuple[str, ...]) -> tuple[_Pattern, ...]:
 
 def _patterns(entry: str) -> Iterator[_Pattern]:
     if entry.startswith(_OWN):
-        yield _Pattern(_own(entry.removeprefix(_OWN)), ())
+        yield _own(entry.removeprefix(_OWN)), ()
         return
     if entry not in NAMES:
         known = ", ".join(NAMES)
@@ -124,7 +118,7 @@ def _patterns(entry: str) -> Iterator[_Pattern]:
         )
     for name in [one for one in _BUILT_IN if one != "jwt"] if entry == KNOWN else [entry]:
         needles, expression = _BUILT_IN[name]
-        yield _Pattern(late_pattern(expression), needles)
+        yield late_pattern(expression), needles
 
 
 def _own(expression: str) -> re.Pattern[str]:
@@ -145,7 +139,7 @@ def _own(expression: str) -> re.Pattern[str]:
 
 
 _TOKEN = late_pattern(
-    r"(?P<repeat>\{(?P<low>\d*)(?P<to>,(?P<high>\d*))?\}|[*+?]\??\+?)"
+    r"(?P<many>[*+]|\{\d*,\})|(?P<repeat>\?\??\+?|\{(?P<low>\d*)(?:,(?P<high>\d+))?\})"
     r"|(?P<special>\(\?(?!:)|\\[0-9])|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|.",
     re.DOTALL,
 )
@@ -161,12 +155,13 @@ def _why_slow(expression: str) -> str:
     for token in _TOKEN.finditer(expression):
         if token["special"]:
             return "it looks around or back"
+        if token["many"]:
+            return "a repeat has no end"
         if token["repeat"]:
-            low, high = _times(token)
-            if high is None:
-                return "a repeat has no end"
             if before == ")":
                 return "a group is repeated"
+            low = 0 if token["low"] is None else int(token["low"][:9] or 0)
+            high = 1 if token["low"] is None else int((token["high"] or token["low"])[:9] or 0)
             ways *= max(1, high - low + 1)
             width += high
         before = token[0]
@@ -174,16 +169,6 @@ def _why_slow(expression: str) -> str:
         if ways > _MOST_WAYS or width > _WIDEST:
             return "it can match in too many ways"
     return ""
-
-
-def _times(token: re.Match[str]) -> tuple[int, int | None]:
-    """Say how often a repeat repeats: at least, and at most (None: without end)."""
-    if token[0][0] != "{":
-        return 0, 1 if token[0][0] == "?" else None
-    low = int(token["low"][:9] or 0)
-    if not token["to"]:
-        return low, low
-    return low, int(token["high"][:9]) if token["high"] else None
 
 
 def _windowed(pattern: re.Pattern[str], text: str, deadline: float) -> Iterator[Span]:
