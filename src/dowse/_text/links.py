@@ -71,7 +71,6 @@ _PICTURES = r"apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
 _SOUNDS_AND_FILMS = r"3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm"
 _MEDIA = late_pattern(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_ESCAPED = re.compile(r"[\\&]")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -87,19 +86,11 @@ def read_destination(written: str) -> tuple[str, str] | None:
         address = address[1:-1].strip()
     if address.startswith(("#", "//")) or _SCHEME.match(address):
         return None
-    path, _, anchor = _unescape(address).partition("#")
-    target = _decode(path.partition("?")[0]).strip()
+    path, _, anchor = html.unescape(_ESCAPE.sub(r"\1", address)).partition("#")
+    target = unquote(path.partition("?")[0]).strip()
     if not target or "\n" in target or is_media(target):
         return None
-    return target, _decode(anchor)
-
-
-def _unescape(address: str) -> str:
-    return html.unescape(_ESCAPE.sub(r"\1", address)) if _ESCAPED.search(address) else address
-
-
-def _decode(address: str) -> str:
-    return unquote(address) if "%" in address else address
+    return target, unquote(anchor)
 
 
 # ── Where a link leads ──────────────────────────────────────────────────────────
@@ -128,8 +119,10 @@ def names_of(document_id: str, aliases: Iterable[str]) -> list[LinkName]:
         names.append(
             LinkName(document_id, posixpath.basename(folder) or ".", "folder", folder or ".")
         )
-    spelled = dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip())
-    return names + [LinkName(document_id, _short(alias), "alias", alias) for alias in spelled]
+    for alias in dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip()):
+        short = posixpath.basename(_join("", without_ending(alias).lstrip("/")))
+        names.append(LinkName(document_id, short, "alias", alias))
+    return names
 
 
 def names_of_target(source: str, link: Link) -> list[str]:
@@ -143,8 +136,7 @@ def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
         return source  # only an anchor: a place in the document itself
     for reading in _readings(link):
         wanted = _looked_up(source, reading)
-        bearers = [name for name in named if name.name == wanted]
-        for group in _matches(source, reading, bearers) if bearers else ():
+        for group in _matches(source, reading, [one for one in named if one.name == wanted]):
             if group:
                 return min(group, key=lambda name: _nearness(source, name.document)).document
     return None
@@ -196,7 +188,7 @@ def _paths(source: str, link: Link) -> Iterator[str]:
 
 def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
     abroad = _root(source) != _root(document_id)
-    here, there = _folders(source), _folders(document_id)
+    here, there = source.split("/")[:-1], document_id.split("/")[:-1]
     shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
     steps = len(here) + len(there) - 2 * shared
     ending = posixpath.splitext(document_id)[1].lower()
@@ -206,15 +198,6 @@ def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
 
 def _root(document_id: str) -> str:
     return document_id.split("/", 1)[0] if document_id.startswith("@") else ""
-
-
-def _folders(document_id: str) -> list[str]:
-    return document_id.split("/")[:-1]
-
-
-def _short(alias: str) -> str:
-    """Return the part of an alias under which a link that spells it out is looked up."""
-    return posixpath.basename(_join("", without_ending(alias).lstrip("/")))
 
 
 def _join(folder: str, target: str) -> str:

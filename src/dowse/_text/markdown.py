@@ -40,6 +40,7 @@ _SEPARATOR = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-*+:?\s*+)*+$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _DEFINITION = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*\S+")
 _INDENTED = re.compile(r"(?: {4}|\t)")
+_SWALLOWED = "\ue00a"  # a line feed in a comment
 _CELL = re.compile(r"(?<!\\)\|")
 
 
@@ -57,33 +58,25 @@ def pieces(text: str) -> list[Piece]:
     """Return the pieces of a text, in their order; frontmatter, comments and rules are left out."""
     reader = _Reader()
     body = _without_frontmatter(text)
-    first = text.count("\n") - body.count("\n")
-    for number, line in enumerate(_without_comments(body), first):
-        if line is not None:
-            reader.take(line, number)
+    number = text.count("\n") - body.count("\n")
+    for line in _without_comments(body).split("\n"):
+        number += line.count(_SWALLOWED)
+        reader.take(line.replace(_SWALLOWED, ""), number)
+        number += 1
     reader.end()
     return reader.found
 
 
-def _without_comments(text: str) -> Iterator[str | None]:
-    """Yield the lines without comments; None for a line that is a part of the one before it.
+def _without_comments(text: str) -> str:
+    """Return the text without comments, with a mark for each line feed in them.
 
     A pattern would look for the end of a comment at every beginning that has none.
     """
-    open_line: list[str] = []
-    done = 0
+    kept, done = [], 0
     while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        first, *others = text[done:start].split("\n")
-        open_line.append(first)
-        if others:
-            yield "".join(open_line)
-            yield from others[:-1]
-            open_line = others[-1:]
+        kept += [text[done:start], _SWALLOWED * text.count("\n", start, end)]
         done = end + 3
-        yield from [None] * text.count("\n", start, done)
-    first, *others = text[done:].split("\n")
-    yield "".join((*open_line, first))
-    yield from others
+    return "".join((*kept, text[done:]))
 
 
 def _without_frontmatter(text: str) -> str:
@@ -113,14 +106,17 @@ class _Reader:
     def take(self, line: str, number: int) -> None:
         """Read one line."""
         self._number = number
-        bare = _without_quote_marks(line) if ">" in line[:4] else line
+        bare = _QUOTE.sub("", line) if ">" in line[:4] else line
+        if bare is not line and (callout := CALLOUT.match(bare)):
+            bare = f"{callout_name(callout)}: {bare[callout.end() :]}"
         if self._fence:
             closing = bare.strip()
             if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
                 self._fence = ""
                 self.end()
             else:
-                self._add_code(bare)
+                self._first = self._first if self._code else number
+                self._code.append(bare)
         elif not bare.strip():
             self.end()
         else:
@@ -143,7 +139,11 @@ class _Reader:
         elif heading := _HEADING.match(line):
             self.end()
             self._in_list = False
-            text = _without_closing_marks(line[heading.end() :])
+            text = line[heading.end() :]
+            marked = text.rstrip()
+            unmarked = marked.rstrip("#")
+            if unmarked != marked and unmarked[-1:].isspace():
+                text = unmarked.rstrip()
             self._add("heading", text, level=len(heading[1]), line=self._number)
         elif self._is_row(line):
             if not self._rows:
@@ -161,14 +161,15 @@ class _Reader:
             self._take_prose(line)
 
     def _is_row(self, line: str) -> bool:
-        if "|" not in line:
-            return False
-        headed = bool(self._lines) and "|" in self._lines[-1] and _SEPARATOR.match(line)
-        return line.lstrip().startswith("|") or bool(self._rows) or bool(headed)
+        if line.lstrip().startswith("|") or (self._rows and "|" in line):
+            return True
+        below = self._lines[-1] if self._lines else ""
+        return "|" in line and "|" in below and _SEPARATOR.match(line) is not None
 
     def _take_prose(self, line: str) -> None:
         if not self._lines and not self._in_list and _INDENTED.match(line):
-            self._add_code(line)
+            self._first = self._first if self._code else self._number
+            self._code.append(line)
         elif item := _ITEM.match(line):
             self.end()
             self._in_list = True
@@ -180,10 +181,6 @@ class _Reader:
                 self._first = self._number
             self._in_list = self._in_list and line[0].isspace()
             self._lines.append(line.strip())
-
-    def _add_code(self, line: str) -> None:
-        self._first = self._first if self._code else self._number
-        self._code.append(line)
 
     def _add_table(self) -> None:
         rows = self._rows
@@ -205,18 +202,6 @@ class _Reader:
     ) -> None:
         if markup.strip():
             self.found.append(Piece(kind, markup, labelled, level, line))
-
-
-def _without_quote_marks(line: str) -> str:
-    bare = _QUOTE.sub("", line)
-    callout = CALLOUT.match(bare)
-    return f"{callout_name(callout)}: {bare[callout.end() :]}" if callout else bare
-
-
-def _without_closing_marks(heading: str) -> str:
-    bare = heading.rstrip()
-    text = bare.rstrip("#")
-    return text.rstrip() if text != bare and text[-1:].isspace() else heading
 
 
 def _cells(row: str) -> list[str]:
@@ -260,6 +245,7 @@ def callout_name(match: re.Match[str]) -> str:
 
 _LITERAL = string.punctuation + " "
 _HIDE = {ord(character): 0xE000 + ord(character) for character in _LITERAL}
+_REVEAL = {hidden: character for character, hidden in _HIDE.items()}
 _HIDDEN = re.compile("[\ue020-\ue07e]+")
 _HIDDEN_BACKTICK = "`".translate(_HIDE)
 
@@ -297,11 +283,7 @@ def plain(markup: str) -> str:
 
 def reveal(text: str) -> str:
     """Return the text with what `strip_marks` hid."""
-    return _HIDDEN.sub(_revealed, text)
-
-
-def _revealed(match: re.Match[str]) -> str:
-    return "".join(chr(ord(character) - 0xE000) for character in match[0])
+    return _HIDDEN.sub(lambda hidden: hidden[0].translate(_REVEAL), text)
 
 
 def strip_marks(markup: str) -> str:
@@ -314,9 +296,9 @@ def strip_marks(markup: str) -> str:
     if "\\" in text:
         text = _ESCAPED.sub(_literal, text)
     if "<" in text:
-        text = _TAG.sub(_gap, _ADDRESS.sub(_literal, text))
+        text = _TAG.sub(lambda tag: " " if tag["between"] else "", _ADDRESS.sub(_literal, text))
     if "[" in text:
-        text = _without_links(text)
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", _FOOTNOTE.sub("", text)))
     if "{{" in text or "{%" in text:
         text = SHORTCODE.sub(shortcode_text, text)
     text = _without_emphasis(text)
@@ -338,20 +320,9 @@ def _literal(match: re.Match[str]) -> str:
     return match[1].translate(_HIDE)
 
 
-def _gap(tag: re.Match[str]) -> str:
-    return " " if tag["between"] else ""
-
-
 def without_images(markup: str) -> str:
     """Return the Markdown without its images, whose descriptions are no part of the text."""
-    return _IMAGE.sub("", markup) if "![" in markup else markup
-
-
-def _without_links(text: str) -> str:
-    text = _FOOTNOTE.sub("", text)
-    if "![" in text:
-        text = _IMAGE.sub(r"\1", text)
-    return _LINK.sub(r"\1", text)
+    return _IMAGE.sub("", markup)
 
 
 def _without_emphasis(text: str) -> str:
@@ -432,38 +403,26 @@ def without_obsidian_comments(text: str, start: int = 0) -> str:
     kept, done = [], 0
     for begins, ends in comments(text, start):
         if text.startswith(_OBSIDIAN, begins):
-            kept += [text[done:begins], _left_of(text, begins, ends)]
+            lines = "\n" * text.count("\n", begins, ends)
+            # A blank where its neighbours would make a new mark.
+            touches = text[max(0, begins - 1) : begins] == "%" or text[ends : ends + 1] == "%"
+            kept += [text[done:begins], lines or (" " if touches else "")]
             done = ends
     return "".join(kept) + text[done:]
 
 
-def _left_of(text: str, begins: int, ends: int) -> str:
-    """Return the line ends of a comment; a blank where its neighbours would make a new mark."""
-    lines = "\n" * text.count("\n", begins, ends)
-    touches = text[max(0, begins - 1) : begins] == "%" or text[ends : ends + 1] == "%"
-    return lines or (" " if touches else "")
-
-
 def _end_of_comment(found: re.Match[str]) -> int:
-    """Say where the comment ends that begins with a match."""
+    """Say where the comment ends that begins with a match; where the match ends if it is none."""
+    text, start = found.string, found.end()
     if found["line"] is not None:
-        return found.end()
-    if found["block"] is not None:  # one that is not closed is none
-        return _end_of_block(found.string, found.end())
-    close = _END_OF_HTML.search(found.string, found.end())
-    return close.end() if close else len(found.string)
-
-
-def _end_of_block(text: str, start: int) -> int:
+        return start
+    if found["block"] is None:
+        close = _END_OF_HTML.search(text, start)
+        return close.end() if close else len(text)
     end = text.find(_OBSIDIAN, start)
     is_alone = not text[start : text.find("\n", start) % (len(text) + 1)].strip()
-    if end < 0 or not (is_alone or _is_in_one_paragraph(text, start, end)):
-        return start
-    return end + 2
-
-
-def _is_in_one_paragraph(text: str, start: int, end: int) -> bool:
-    return text.find("\n\n", start, end) < 0 and text[end - 1] != "`"
+    is_in_one_paragraph = text.find("\n\n", start, end) < 0 and text[end - 1] != "`"
+    return end + 2 if end >= 0 and (is_alone or is_in_one_paragraph) else start
 
 
 # ── Lines ──────────────────────────────────────────────────────────────────────

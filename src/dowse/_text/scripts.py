@@ -7,9 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from threading import Lock
-from typing import Any, Literal, Protocol, cast
-
-from msgspec import Struct
+from typing import Any, cast
 
 from dowse import DISTRIBUTION
 from dowse.errors import BadSettings
@@ -89,12 +87,8 @@ def one_width(text: str) -> str:
     The other differences that NFKC levels are kept: they tell terms apart, as in `x²` and `x2`.
     """
     if not text.isascii():
-        text = _OTHER_WIDTH.sub(_usual, text)
+        text = _OTHER_WIDTH.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
     return unicodedata.normalize("NFC", text)
-
-
-def _usual(match: re.Match[str]) -> str:
-    return unicodedata.normalize("NFKC", match.group())
 
 
 def pairs(run: str) -> Iterator[str]:
@@ -110,17 +104,27 @@ def pairs(run: str) -> Iterator[str]:
             yield run[place : place + 2]
 
 
-# ── The words of a run, as the settings want them ──────────────────────────────
+# ── The words of a run, as the settings want them ────────────────────────────
+# Tokenizers are installed as an extra. Each is loaded when the first text in its language turns up,
+# once per process, and is used by one thread at a time. What it makes of a run is a list of words
+# in the order of the text, without grammar.
 
-Language = Literal["japanese", "korean", "chinese"]
-"""A language that has a tokenizer."""
-
-_HAN: dict[str, Language] = {
-    "auto": "chinese",
-    "chinese": "chinese",
-    "japanese": "japanese",
-    "korean": "korean",
+_PACKAGES = {
+    "japanese": ("sudachipy", "sudachidict-small"),
+    "korean": ("kiwipiepy", "kiwipiepy-model"),
+    "chinese": ("rjieba",),
 }
+_LONGEST = 1000  # characters at once; the tokenizers refuse or crawl through runs without end
+_loading = Lock()
+
+# Words too common to tell texts apart, in the normal form of the tokenizers.
+_JAPANESE_COMMON = "為る 居る 有る 成る 出来る 下さる こと もの よう ため 御".split()  # noqa: SIM905  (one line)
+_KOREAN_COMMON = "하다 있다 없다 되다 이렇다 그렇다 같다 것 수 등 때".split()  # noqa: SIM905  (as above)
+
+# Particles, endings and signs say how words are joined, not what a text is about.
+_JAPANESE_GRAMMAR = frozenset(["助詞", "助動詞", "補助記号", "空白", "連体詞", "接続詞", "代名詞"])
+_KOREAN_WORDS = frozenset(["NNG", "NNP", "NNB", "NR", "VV", "VA", "MAG", "XR", "SH"])
+_PAIR = re.compile("(?=(..))")
 
 
 class CjkTerms:
@@ -130,10 +134,18 @@ class CjkTerms:
         # Two tokenizers draw the borders of words differently. Where the text decides which one
         # reads Chinese characters, a few of them in a query may be read otherwise than those of
         # the documents; each character by itself is what all readings have in common.
-        self._wish = Wish(characters=tokenizer == "auto", common=not stopwords)
         self._by_text = tokenizer == "auto"
-        self._han = _HAN.get(tokenizer, "chinese")
-        self._used = _used(tokenizer)
+        self._common = not stopwords  # words too common to tell texts apart, too
+        self._han = tokenizer if tokenizer in _PACKAGES else "chinese"
+        self._used: list[str] = []  # the languages that are cut by a tokenizer
+        if tokenizer != "default":
+            wanted = {"japanese", "korean", self._han}
+            self._used = sorted(language for language in wanted if versions_of(language))
+        if tokenizer in _PACKAGES and tokenizer not in self._used:
+            raise BadSettings(
+                f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
+                f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
+            )
 
     @property
     def versions(self) -> str:
@@ -150,65 +162,20 @@ class CjkTerms:
             yield from pairs(run)
             return
         for index, piece in enumerate(HANGUL_RUN.split(run)):
-            language: Language = "korean"
+            language = "korean"
             if index % 2 == 0:
                 language = "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
-            if language in self._used:
-                yield from cut(language, piece, self._wish)
-            else:
+            if language not in self._used:
                 yield from pairs(piece)
-
-
-def _used(tokenizer: str) -> list[Language]:
-    """Return the languages that are cut by a tokenizer: the one that is set must be installed."""
-    if tokenizer == "default":
-        return []
-    han = _HAN[tokenizer]
-    if tokenizer == han and not versions_of(han):
-        raise BadSettings(
-            f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
-            f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
-        )
-    wanted: set[Language] = {"japanese", "korean", han}
-    return sorted(language for language in wanted if versions_of(language))
-
-
-# ── Tokenizers, which are installed as an extra ──────────────────────────────
-# Every tokenizer is loaded when the first text in its language turns up, once per process, and is
-# used by one thread at a time. What it makes of a run is a list of words in the order of the text.
-
-_PACKAGES: dict[Language, tuple[str, ...]] = {
-    "japanese": ("sudachipy", "sudachidict-small"),
-    "korean": ("kiwipiepy", "kiwipiepy-model"),
-    "chinese": ("rjieba",),
-}
-_LONGEST = 1000  # characters at once; the tokenizers refuse or crawl through runs without end
-_loading = Lock()
-
-_JAPANESE = "為る 居る 有る 成る 出来る 下さる こと もの よう ため 御"
-_KOREAN = "하다 있다 없다 되다 이렇다 그렇다 같다 것 수 등 때"
-
-JAPANESE_COMMON = frozenset(_JAPANESE.split())
-"""The same for Japanese, in the normal form of its tokenizer, which has left out the grammar."""
-
-KOREAN_COMMON = frozenset(_KOREAN.split())
-"""The same for Korean, in the form of the dictionary; its grammar is left out as well."""
-
-# Particles, endings and signs say how words are joined, not what a text is about.
-_JAPANESE_GRAMMAR = frozenset(["助詞", "助動詞", "補助記号", "空白", "連体詞", "接続詞", "代名詞"])
-_KOREAN_WORDS = frozenset(["NNG", "NNP", "NNB", "NR", "VV", "VA", "MAG", "XR", "SH"])
-_PAIR = re.compile("(?=(..))")
-
-
-class Wish(Struct, frozen=True):
-    """What is wanted of a run in addition to its words."""
-
-    characters: bool  # its Chinese characters one by one, too
-    common: bool  # words too common to tell texts apart, too
+                continue
+            tokenizer = _tokenizer(language)
+            for start in range(0, len(piece), _LONGEST):
+                part = piece[start : start + _LONGEST]
+                yield from tokenizer.words(part, self._by_text, self._common)
 
 
 @cache
-def versions_of(language: Language) -> str:
+def versions_of(language: str) -> str:
     """Return the packages that cut this language, with versions; "" when one is missing."""
     from importlib import metadata  # noqa: PLC0415  (30 ms that only these languages need)
 
@@ -219,18 +186,7 @@ def versions_of(language: Language) -> str:
     return ", ".join(found)
 
 
-def cut(language: Language, run: str, wish: Wish) -> Iterator[str]:
-    """Yield the words of a run in the order of the text, without grammar."""
-    tokenizer = _tokenizer(language)
-    for start in range(0, len(run), _LONGEST):
-        yield from tokenizer.words(run[start : start + _LONGEST], wish)
-
-
-class _Tokenizer(Protocol):
-    def words(self, run: str, wish: Wish) -> Iterator[str]: ...
-
-
-def _tokenizer(language: Language) -> _Tokenizer:
+def _tokenizer(language: str) -> _Chinese | _Japanese | _Korean:
     try:
         with _loading:  # two threads that come at once must not load two dictionaries
             return _load(language)
@@ -243,10 +199,14 @@ def _tokenizer(language: Language) -> _Tokenizer:
 
 
 @cache
-def _load(language: Language) -> _Tokenizer:
+def _load(language: str) -> _Chinese | _Japanese | _Korean:
     if language == "japanese":
         return _Japanese()
     return _Korean() if language == "korean" else _Chinese()
+
+
+# In each: with `characters`, the Chinese characters of a run one by one, too; with `common`, words
+# too common to tell texts apart, too.
 
 
 class _Chinese:
@@ -257,10 +217,9 @@ class _Chinese:
 
         self._tokenizer = rjieba.Jieba()
 
-    def words(self, run: str, wish: Wish) -> Iterator[str]:
-        found = self._tokenizer.tokenize(run, "search")
-        spans = {(start, -end) for _, start, end in found}
-        if wish.characters:
+    def words(self, run: str, characters: bool, common: bool) -> Iterator[str]:  # noqa: ARG002
+        spans = {(start, -end) for _, start, end in self._tokenizer.tokenize(run, "search")}
+        if characters:
             spans |= {(place, -place - 1) for place in range(len(run))}
         return (run[start:-end] for start, end in sorted(spans))
 
@@ -275,7 +234,7 @@ class _Japanese:
         self._tokenizer = dictionary.tokenizer(sudachipy.SplitMode.A)
         self._turn = Lock()
 
-    def words(self, run: str, wish: Wish) -> Iterator[str]:
+    def words(self, run: str, characters: bool, common: bool) -> Iterator[str]:
         with self._turn:
             found = [
                 (morpheme.normalized_form().casefold(), morpheme.surface())
@@ -283,9 +242,9 @@ class _Japanese:
                 if morpheme.part_of_speech()[0] not in _JAPANESE_GRAMMAR
             ]
         for word, written in found:
-            if wish.common or word not in JAPANESE_COMMON:
+            if common or word not in _JAPANESE_COMMON:
                 yield word
-                if wish.characters and written != word[:1]:
+                if characters and written != word[:1]:
                     yield from HAN_CHARACTER.findall(written)
 
 
@@ -301,11 +260,11 @@ class _Korean:
         )
         self._turn = Lock()
 
-    def words(self, run: str, wish: Wish) -> Iterator[str]:
+    def words(self, run: str, characters: bool, common: bool) -> Iterator[str]:  # noqa: ARG002
         with self._turn:
             found = [(token.lemma, token.tag) for token in self._tokenizer.tokenize(run)]
         for word, tag in found:
-            if tag.split("-")[0] in _KOREAN_WORDS and (wish.common or word not in KOREAN_COMMON):
+            if tag.split("-")[0] in _KOREAN_WORDS and (common or word not in _KOREAN_COMMON):
                 yield word
                 if len(word) > 2:
                     # A compound that no dictionary knows is found by what it is made of.
