@@ -105,7 +105,7 @@ def test_machines_with_other_engines_catch_up_when_they_write(tmp_path: Path) ->
     other.close()
 
 
-@pytest.mark.parametrize("engine", ["", "pgvector", "qdrant-local"])
+@pytest.mark.parametrize("engine", ["", "pgvector", "qdrant-edge"])
 def test_an_index_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, engine: str) -> None:
     store = engines.postgres_store(tmp_path / "index", PlainAnalyzer(), engine)
     fill(store, batch(make_document("a.md", "alpha")))
