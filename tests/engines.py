@@ -28,6 +28,7 @@ __all__ = [
     "POSTGRES",
     "SEARCH",
     "MilvusLite",
+    "Postgresql",
     "free_port",
     "milvus_lite",
     "need",
