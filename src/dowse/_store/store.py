@@ -323,6 +323,8 @@ def check_tables(
             for complaint in _wrong_sums(connection):
                 yield Finding(complaint, REBUILD)
             _read_everything(Statements(connection, errors))
+    except Damaged as error:
+        yield Finding(error.message, REBUILD)
     except _UNREADABLE as error:
         yield _unreadable(error)
     finally:
