@@ -58,8 +58,14 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "integer": lambda text: int(text) if _WHOLE.fullmatch(text) else text,
     "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
 }
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("text", "date", "choice"), str),
+    **dict.fromkeys(("texts", "assignments"), list),
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+}
 _WORDED = frozenset({"text", "texts", "date"})
-_LISTS = frozenset({"texts", "assignments"})
 
 
 class Malformed(UsageError):
@@ -88,7 +94,7 @@ class Parameter(Struct, frozen=True):
     @property
     def is_list(self) -> bool:
         """Tell whether it may be given several times."""
-        return self.kind in _LISTS
+        return _TYPES[self.kind] is list
 
     @property
     def must_be(self) -> str:
@@ -147,50 +153,42 @@ class Parameter(Struct, frozen=True):
         if any("\0" in str(one) for one in texts):
             raise Malformed(f"{self.name} has a NUL character.", "Remove it.")
         if self.kind in _WORDED and not all(re.search(_WORDS, str(one)) for one in texts):
-            raise self._empty()
+            if self.required:
+                raise Malformed(f"The {self.name} is empty.", self.meaning)
+            raise Malformed(f"{self.name} names nothing.", "Leave it out, or give it a value.")
         return _without_halves(value)
 
     def _fits(self, value: object) -> bool:
-        if isinstance(value, bool) or self.kind == "boolean":
-            return isinstance(value, bool) and self.kind == "boolean"
+        is_switch = isinstance(value, bool)
+        if not isinstance(value, _TYPES[self.kind]) or is_switch != (self.kind == "boolean"):
+            return False
+        if self.kind == "choice":
+            return value in self.choices
         if isinstance(value, list):
             held = all(isinstance(one, str) and len(one) <= self.longest for one in value)
-            return self.is_list and held and len(value) >= self._few
+            return held and len(value) >= self._few
         if isinstance(value, str):
-            if self.kind == "choice":
-                return value in self.choices
-            return self.kind in {"text", "date"} and len(value) <= self.longest
-        is_number = isinstance(value, int) or (isinstance(value, float) and self.kind == "number")
-        if not is_number or self.kind not in {"integer", "number"}:
-            return False
-        return self.low <= value <= self.high  # type: ignore[operator]  # every number has both
-
-    def _empty(self) -> Malformed:
-        if self.required:
-            return Malformed(f"The {self.name} is empty.", self.meaning)
-        return Malformed(f"{self.name} names nothing.", "Leave it out, or give it a value.")
+            return len(value) <= self.longest
+        return is_switch or self.low <= value <= self.high  # type: ignore[operator]  # numbers have both
 
     # ── Describing ───────────────────────────────────────────────────────────
 
     def schema(self, *, brief: bool = False) -> dict[str, Any]:
         """Return its JSON Schema, of one type; `brief` leaves out limits, which a refusal names."""
-        if self.is_list:
-            held: dict[str, Any] = {"type": "array", "items": self._of_text(brief=brief)}
-            return held if brief else held | {"minItems": self._few, "maxItems": self._many}
-        if self.kind in {"integer", "number"}:
-            held = {"type": self.kind}
-            return held if brief else held | {"minimum": self.low, "maximum": self.high}
         if self.kind == "boolean":
             return {"type": "boolean"}
         if self.kind == "choice":
             return {"type": "string", "enum": list(self.choices)}
-        return self._of_text(brief=brief)
-
-    def _of_text(self, *, brief: bool) -> dict[str, Any]:
-        if brief:
-            return {"type": "string"}
+        if self.kind in {"integer", "number"}:
+            limits = {"minimum": self.low, "maximum": self.high}
+            return {"type": self.kind} | ({} if brief else limits)
         pattern = {"date": _DATE, "assignments": _ASSIGNMENT}.get(self.kind, _WORDS)
-        return {"type": "string", "pattern": pattern, "maxLength": self.longest}
+        length = {"pattern": pattern, "maxLength": self.longest}
+        text = {"type": "string"} | ({} if brief else length)
+        if not self.is_list:
+            return text
+        limits = {"minItems": self._few, "maxItems": self._many}
+        return {"type": "array", "items": text} | ({} if brief else limits)
 
 
 def _listed(text: str) -> list[object]:
@@ -234,7 +232,11 @@ def check_arguments(
     for name, value in given.items():
         row = known.get(name)
         if row is None:
-            raise _unknown(name, [row.name for row in rows])
+            names = [row.name for row in rows]
+            near = difflib.get_close_matches(name[:100], names, n=1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            listed = f"Known: {', '.join(names)}." if names else "It takes none."
+            raise Malformed(f"There is no parameter {shown(name)}.", f"{meant}{listed}")
         if row.name in values:
             other = name if name != row.name else next(one for one in given if one in row.aliases)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
@@ -246,13 +248,6 @@ def check_arguments(
         if row.required and row.name not in values and not row.unless & values.keys():
             raise Malformed(f"The {row.name} is missing.", row.meaning)
     return {row.name: row.default for row in rows if row.default is not None} | values
-
-
-def _unknown(name: str, known: Sequence[str]) -> Malformed:
-    near = difflib.get_close_matches(name[:100], known, n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
-    listed = f"Known: {', '.join(known)}." if known else "It takes none."
-    return Malformed(f"There is no parameter {shown(name)}.", f"{meant}{listed}")
 
 
 def object_schema(rows: Iterable[Parameter], schemas: Mapping[str, Any]) -> dict[str, Any]:

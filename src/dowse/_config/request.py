@@ -201,10 +201,22 @@ def build_request(
         changes |= dict(assigned(text) for text in values["set"])
     changes |= settings
     if _MODEL in changes and not local:
-        _refuse_folder(str(changes[_MODEL]))
+        from dowse._embed.open import is_folder  # noqa: PLC0415  as above
+
+        if is_folder(str(changes[_MODEL])):
+            raise Refused(
+                f"{_MODEL} cannot be a folder in a request to a server.",
+                f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
+            )
     for one in OPTIONS:
-        if one.instead_of and one.setting in changes:
-            _turn_off_rival(one, changes)
+        if one.instead_of and _is_on(one.setting, changes):
+            if _is_on(one.instead_of, changes):
+                rival = next(other for other in OPTIONS if other.setting == one.instead_of)
+                raise UsageError(
+                    f"{rival.name} and {one.name} are two ways to choose results that differ.",
+                    "Use one.",
+                )
+            changes[one.instead_of] = False
     return SearchRequest(
         values.get("query", ""),
         filters,
@@ -214,31 +226,10 @@ def build_request(
     )
 
 
-def _refuse_folder(model: str) -> None:
-    from dowse._embed.open import is_folder  # noqa: PLC0415  as above
-
-    if is_folder(model):
-        raise Refused(
-            f"{_MODEL} cannot be a folder in a request to a server.",
-            f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
-        )
-
-
-def _turn_off_rival(one: Parameter, changes: dict[str, Any]) -> None:
-    """Turn off the switch that would take the place of what an option sets."""
+def _is_on(name: str, changes: Mapping[str, Any]) -> bool:
     from dowse._config.schema import check_value  # noqa: PLC0415  as above
 
-    def is_on(name: str) -> bool:
-        return name in changes and bool(check_value(name, changes[name], "arguments"))
-
-    if not is_on(one.setting):
-        return
-    if is_on(one.instead_of):
-        rival = next(other for other in OPTIONS if other.setting == one.instead_of)
-        raise UsageError(
-            f"{rival.name} and {one.name} are two ways to choose results that differ.", "Use one."
-        )
-    changes[one.instead_of] = False
+    return name in changes and bool(check_value(name, changes[name], "arguments"))
 
 
 def settable(call: Call) -> tuple[str, ...]:

@@ -94,9 +94,6 @@ SECTIONS: dict[str, type] = {
 """The options class of each section."""
 
 
-_CHOICES: Mapping[str, Any] = {_PRESET: Literal[("", *PRESETS)]}
-
-
 @cache
 def known_settings() -> dict[str, Setting]:
     """Return every setting there is, by full name."""
@@ -114,7 +111,7 @@ def _settings_of(section: str) -> dict[str, Setting]:
         if one.name not in hints:
             continue
         hint, name = hints[one.name], f"{section}.{one.name}"
-        kind = _CHOICES.get(name, plain[one.name])
+        kind: Any = Literal[("", *PRESETS)] if name == _PRESET else plain[one.name]
         found[name] = Setting(name, kind, one.default, meaning(hint), hint)
     return found
 
@@ -274,15 +271,13 @@ def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ())
 def from_environment(environment: Mapping[str, str] = os.environ) -> Layer:
     """Read the settings that DOWSE_SECTION_NAME variables give."""
     values: dict[str, Any] = {}
-    ours = [variable for variable in environment if variable.startswith("DOWSE_")]
+    ours = tuple(variable for variable in environment if variable.startswith("DOWSE_"))
     for section in SECTIONS:
-        prefix = f"DOWSE_{section.upper()}_"
-        if not any(variable.startswith(prefix) for variable in ours):
-            continue
-        for name, setting in _settings_of(section).items():
-            text = environment.get("DOWSE_" + name.replace(".", "_").upper())
-            if text is not None:
-                values[name] = parse_text(setting, text)
+        if any(variable.startswith(f"DOWSE_{section.upper()}_") for variable in ours):
+            for name, setting in _settings_of(section).items():
+                text = environment.get("DOWSE_" + name.replace(".", "_").upper())
+                if text is not None:
+                    values[name] = parse_text(setting, text)
     return Layer("environment", values)
 
 

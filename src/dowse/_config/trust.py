@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -142,28 +142,24 @@ class Trust:
 
     def covers(self, path: Path, digest: str) -> bool:
         """Tell whether the user has agreed to this file with this digest."""
-        return self._known().get(_key(path)) == digest
+        try:
+            return _consents(read_small(self._file)).get(_key(path)) == digest
+        except OSError:
+            return False
 
-    def grant(self, path: Path, digest: str) -> None:
-        """Note the user's consent to this file for as long as it has this digest."""
-        self._change(lambda known: known | {_key(path): digest})
+    def grant(self, path: Path, digest: str | None) -> None:
+        """Note the user's consent to this file for as long as it has this digest; None: none."""
+
+        def changed(before: bytes | None) -> bytes:
+            known = _consents(before or b"") | {_key(path): digest}
+            left = {name: value for name, value in known.items() if value is not None}
+            return json.dumps(left, indent=1, sort_keys=True).encode()
+
+        update_file(self._file, changed)
 
     def revoke(self, path: Path) -> None:
         """Take the consent back."""
-        own = _key(path)
-        self._change(lambda known: {name: value for name, value in known.items() if name != own})
-
-    def _known(self) -> dict[str, str]:
-        try:
-            return _consents(read_small(self._file))
-        except UNREADABLE:
-            return {}
-
-    def _change(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
-        def changed(before: bytes | None) -> bytes:
-            return json.dumps(change(_consents(before or b"")), indent=1, sort_keys=True).encode()
-
-        update_file(self._file, changed)
+        self.grant(path, None)
 
 
 def _key(path: Path) -> str:
@@ -171,7 +167,7 @@ def _key(path: Path) -> str:
     return str(Path(os.path.realpath(path.parent), path.name))
 
 
-def _consents(data: bytes) -> dict[str, str]:
+def _consents(data: bytes) -> dict[str, str | None]:
     try:
         known = json.loads(data)
     except UNREADABLE:

@@ -86,9 +86,10 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
         else:
             what = f"{found}, such as {short_path(left[0])}."
             yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
+    yield _check_telemetry(repair=repair)
 
 
-def check_telemetry(*, repair: bool) -> Check:
+def _check_telemetry(*, repair: bool) -> Check:
     """Find what onnxruntime has kept to report to its maker; remove it with `repair`.
 
     dowse turns that off when it is imported, which it did not always do. Other programs load

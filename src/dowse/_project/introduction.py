@@ -30,21 +30,30 @@ def introduction(described: str, folder: Path) -> str:
 def introduction_of(file: Path) -> str:
     """Describe the project whose project.toml this is."""
     table = _project_table(file)
-    roots = table.get("roots")
-    if not isinstance(roots, list) or not roots or not isinstance(roots[0], str):
-        return _of_table(table)
-    return introduction(_of_table(table), Path(roots[0]))
+    match table.get("roots"):
+        case [str(first), *_]:
+            return introduction(_of_table(table), Path(first))
+    return _of_table(table)
 
 
 def first_words(folder: Path) -> str:
     """Return the first paragraph of a folder's README or index note; empty without one."""
-    for path in _candidates(folder):
+    try:
+        names = [one.name for one in folder.iterdir() if one.name.lower().endswith(_MARKDOWN)]
+    except OSError:  # it is a file, or not there
+        return ""
+    known = {one: without_ending(one).lower() for one in names}
+    pages = [one for one in names if known[one] in INDEX_PAGES]
+    for name in sorted(pages, key=lambda one: (_ORDER.index(known[one]), one)):
         try:
-            text = read_small(path).decode("utf-8-sig")
+            text = read_small(folder / name).decode("utf-8-sig")
         except UNREADABLE:
             continue
-        if paragraph := _first_paragraph(text):
-            return paragraph
+        for piece in pieces(text):
+            found = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
+            if len(found) >= _SHORTEST:
+                short = f"{found[:_PARAGRAPH].rstrip()} …"
+                return found if len(found) <= _PARAGRAPH else short
     return ""
 
 
@@ -59,21 +68,3 @@ def _project_table(file: Path) -> dict[str, Any]:
 def _of_table(table: dict[str, Any]) -> str:
     text = table.get("description", "")
     return " ".join(text.split())[:LONGEST] if isinstance(text, str) else ""
-
-
-def _candidates(folder: Path) -> list[Path]:
-    try:
-        names = [one.name for one in folder.iterdir() if one.name.lower().endswith(_MARKDOWN)]
-    except OSError:  # it is a file, or not there
-        return []
-    known = {one: without_ending(one).lower() for one in names}
-    found = [one for one in names if known[one] in INDEX_PAGES]
-    return [folder / one for one in sorted(found, key=lambda one: (_ORDER.index(known[one]), one))]
-
-
-def _first_paragraph(text: str) -> str:
-    for piece in pieces(text):
-        found = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
-        if len(found) >= _SHORTEST:
-            return found if len(found) <= _PARAGRAPH else f"{found[:_PARAGRAPH].rstrip()} …"
-    return ""

@@ -98,7 +98,7 @@ class EnginePool:
             settings = self.workspace.settings(project)
             opened_for, engine = self._engines.get(project.name, (None, None))
             if engine is None or opened_for != (project, settings):
-                engine = self.workspace.open_with(project, settings)
+                engine = self.workspace.open(project, chosen=settings)
                 self._engines[project.name] = ((project, settings), engine)
             return engine
 

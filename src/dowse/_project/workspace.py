@@ -90,27 +90,19 @@ class Workspace:
         announce: Announce = silent,
         *,
         fetch: bool = False,
+        chosen: ResolvedSettings | None = None,
     ) -> Engine:
-        """Open a project with the settings that hold for it.
+        """Open a project with the settings that hold for it, or with those that were `chosen`.
 
         With `fetch`, weights that are missing are fetched on first use.
         """
-        return self.open_with(project, self.settings(project, overrides), announce, fetch=fetch)
-
-    def open_with(
-        self,
-        project: Project,
-        chosen: ResolvedSettings,
-        announce: Announce = silent,
-        *,
-        fetch: bool = False,
-    ) -> Engine:
-        """Open a project with settings that are known already."""
         if fetch:  # it is opened to be written
             secure(self.locations)
+        chosen = chosen or self.settings(project, overrides)
         project = self._with_agreed_roots(project, chosen.local)
-        parts = self.parts(project, chosen.settings, announce, fetch=fetch)
-        return Engine(project, chosen.settings, parts)
+        return Engine(
+            project, chosen.settings, self.parts(project, chosen.settings, announce, fetch=fetch)
+        )
 
     def parts(
         self,
@@ -162,7 +154,7 @@ class Workspace:
         while not stop.is_set():
             project = self.projects.get(project.name)
             chosen = self.settings(project)
-            with self.open_with(project, chosen, announce, fetch=True) as engine:
+            with self.open(project, None, announce, fetch=True, chosen=chosen) as engine:
                 engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
 
     def _still_holds(self, chosen: ResolvedSettings, project: Project) -> bool:
@@ -170,18 +162,14 @@ class Workspace:
         return self.projects.get(project.name) == project and self.settings(project) == chosen
 
     def settings(
-        self, project: Project | None, overrides: Mapping[str, Any] | None = None
-    ) -> ResolvedSettings:
-        """Resolve the settings that hold for a project, or for none."""
-        local = self.local_file(project.roots[0]) if project else None
-        return self._chosen(project, local, overrides)
-
-    def _chosen(
         self,
         project: Project | None,
-        local: LocalFile | None,
         overrides: Mapping[str, Any] | None = None,
+        local: LocalFile | None = None,
     ) -> ResolvedSettings:
+        """Resolve the settings that hold for a project, or for none but with a dowse.toml."""
+        if project is not None:
+            local = self.local_file(project.roots[0])
         given = Layer("arguments", overrides or {})
         settings, origins = combine([*self._layers(project, local), given])
         if local and local.narrows:
@@ -206,7 +194,7 @@ class Workspace:
         found: list[Path] = []
         for project in concerned or [None]:
             roots = project.named_roots if project else [Root(root) for root in local.roots]
-            found += walk(roots, self._chosen(project, local).settings.read).withheld
+            found += walk(roots, self.settings(project, local=local).settings.read).withheld
         files = counted(len(found), "file") + " that your own settings leave out"
         read = (f"read {files}, such as {min(found)}",) if found else ()
         return (*local.withheld, *local.narrows, *read) if found or local.withheld else ()

@@ -94,10 +94,7 @@ class Call:
         fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
         """Open the project that this call is about; with `fetch`, fetch missing weights."""
-        project = self.select()
-        chosen = self.workspace.settings(project, overrides)
-        self.say_withheld(project, chosen)
-        return self.workspace.open_with(project, chosen, announce, fetch=fetch)
+        return self.open_project(self.select(), announce, overrides, fetch=fetch)
 
     @contextmanager
     def open_to_search(
@@ -122,11 +119,13 @@ class Call:
         project: Project,
         announce: Announce = _silent,
         overrides: Mapping[str, Any] | None = None,
+        *,
+        fetch: bool = False,
     ) -> AbstractContextManager[Engine]:
-        """Open one project."""
+        """Open one project; with `fetch`, fetch missing weights."""
         chosen = self.workspace.settings(project, overrides)
         self.say_withheld(project, chosen)
-        return self.workspace.open_with(project, chosen, announce)
+        return self.workspace.open(project, None, announce, fetch=fetch, chosen=chosen)
 
     def answer(self, record: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Print the result: as one JSON document, or drawn for people."""

@@ -101,7 +101,7 @@ def index_command(
     call.say_withheld(project, chosen)
     with call.progress() as announce:
         try:
-            with call.workspace.open_with(project, chosen, announce, fetch=True) as engine:
+            with call.workspace.open(project, None, announce, fetch=True, chosen=chosen) as engine:
                 report = engine.index(
                     within, rebuild=rebuild, shard=shard, wait=wait, announce=announce
                 )

@@ -26,7 +26,6 @@ from dowse._project.doctor import (
     check_machine,
     check_models,
     check_project,
-    check_telemetry,
 )
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
@@ -161,7 +160,6 @@ def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield _check_terminal()
     workspace = call.workspace
     yield from check_folders(workspace, repair=repair)
-    yield check_telemetry(repair=repair)
     projects = workspace.projects
     try:
         chosen = [projects.get(call.project)] if call.project else projects.all()
