@@ -10,7 +10,7 @@ from dowse._index.options import ChunkOptions
 from dowse._index.source.files import decode
 from dowse._interfaces.mcp.replies import visible
 from dowse._model import Fields
-from dowse._search.answer import sentences
+from dowse._search.answer import paragraphs
 from dowse._search.formats import count_tokens
 from dowse._search.hits import excerpt
 from dowse._search.query import understand
@@ -36,7 +36,7 @@ def analyze(text: str) -> None:
 
 def present(text: str) -> None:
     excerpt(text, Wanted({"a", "b*", "漢"}), ANALYZER.query_terms)
-    sentences(text)
+    paragraphs(text)
     shorten(text, len(text) // 2)
     count_tokens(text)
     visible(text)

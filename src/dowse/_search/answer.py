@@ -26,11 +26,11 @@ from dowse._text.markdown import (
     under_headings,
     without_images,
 )
-from dowse._text.matching import Wanted
+from dowse._text.matching import TermsOf, Wanted
 from dowse._text.sentences import asking_part, is_finished, shorten, split_sentences
 from dowse._util.arrays import np
 from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
-from dowse._util.endpoints import Endpoint, EndpointClient, HttpReply, Wait
+from dowse._util.endpoints import Endpoint, EndpointClient, Wait
 from dowse._util.messages import encodable
 from dowse.errors import BadSettings, EmbedError, EndpointFailed
 
@@ -145,15 +145,6 @@ _LONGEST_COMMAND = 160  # characters
 _PROMPT = re.compile(r"^[$>%]\s+")
 
 
-def sentences(text: str) -> list[str]:
-    """Read the sentences of a text; a list item or a table row without a full stop counts as one.
-
-    Headings and code are none, but one line of code right after a colon belongs to what leads to
-    it: "Build it again with: dowse index --rebuild".
-    """
-    return [sentence for paragraph in paragraphs(text) for sentence in paragraph.sentences]
-
-
 class Paragraph(Struct, frozen=True):
     """A paragraph, a list item or a row of a table."""
 
@@ -163,7 +154,11 @@ class Paragraph(Struct, frozen=True):
 
 
 def paragraphs(text: str) -> list[Paragraph]:
-    """Read the paragraphs of a text, as `sentences` does."""
+    """Read the paragraphs of a text; a list item or a row without a full stop is one sentence.
+
+    Headings and code are none, but one line of code right after a colon belongs to what leads to
+    it: "Build it again with: dowse index --rebuild".
+    """
     found: list[Paragraph] = []
     leads_in = False
     for piece, headings in under_headings(pieces(text)):
@@ -259,9 +254,6 @@ class AnswerOptions(Options, frozen=True):
             )
 
 
-TermsOf = Callable[[str], Collection[str]]
-"""The analyzer's terms of a text."""
-
 Similarity = Callable[[Sequence[str]], Sequence[float]]
 """The cosine of each text to the query."""
 
@@ -313,21 +305,6 @@ class _Candidate(Struct, frozen=True):
     share: float  # score of its result as a share of the best result's
 
     @property
-    def hit(self) -> int:
-        """Place of its result, from 1."""
-        return self.read.hit
-
-    @property
-    def in_context(self) -> str:
-        """It with the headings above it, as passages are embedded."""
-        return embedding_text(self.read.title, self.read.header_path, self.text)
-
-    @property
-    def length(self) -> int:
-        """Characters that it takes in the answer, its citation included."""
-        return len(f"{self.text} [{self.hit}]")
-
-    @property
     def finished(self) -> float:
         """How much of its score it keeps: little of a lead-in, most of a mere fragment."""
         if self.text.endswith((":", "：")):
@@ -350,7 +327,11 @@ def extract_answer(
     None when no sentence shares a word with the query or comes near it in meaning. Without the
     `rarity` of the terms in the index, that in the passages counts.
     """
-    candidates = _touching(passages, Wanted(terms), terms_of)
+    wanted = Wanted(terms)
+    candidates = _candidates(passages, wanted, terms_of)
+    if missing := wanted.terms.difference(*(one.met | one.above for one in candidates)):
+        # A term that is met nowhere may begin a longer word.
+        candidates = _candidates(passages, wanted.loosened(missing), terms_of)
     rarity = rarity or _rarity(candidates)
     total = sum(rarity.values()) or 1.0
     coverage = [  # the share of the query in each, 0 to 1; rare terms are the larger part
@@ -369,14 +350,7 @@ def extract_answer(
     # Of two that are as good, the shorter begins with what was asked for.
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
     picked = sorted(_pick(scored, options), key=lambda one: one.place)
-    return answer_of([Sentence(one.text, one.hit) for one in picked])
-
-
-def _touching(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
-    """Read all sentences with the terms they hold; a term met nowhere may begin a longer word."""
-    found = _candidates(passages, wanted, terms_of)
-    missing = wanted.terms.difference(*(one.met | one.above for one in found))
-    return _candidates(passages, wanted.loosened(missing), terms_of) if missing else found
+    return answer_of([Sentence(one.text, one.read.hit) for one in picked])
 
 
 def _candidates(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> list[_Candidate]:
@@ -427,7 +401,9 @@ def _scored_by_meaning(
     chosen: Sequence[_Candidate], coverage: Sequence[float], similarity: Similarity
 ) -> list[tuple[float, _Candidate]]:
     """Candidates with scores that cosines are a part of."""
-    cosines = similarity([one.in_context for one in chosen]) if chosen else []
+    # Each with the headings above it, as passages are embedded.
+    texts = [embedding_text(one.read.title, one.read.header_path, one.text) for one in chosen]
+    cosines = similarity(texts) if chosen else []
 
     def score(one: _Candidate, near: float) -> float:
         meaning = _MEANING * near + _PASSAGE * one.read.near
@@ -460,21 +436,16 @@ def _pick(scored: Sequence[tuple[float, _Candidate]], options: AnswerOptions) ->
     for score, one in scored:
         if len(picked) == options.sentences or score < _WORTH * scored[0][0]:
             break
-        fitting = one if picked else _cut_to(one, room)
-        needed = fitting.length + bool(picked)
+        text, citation = one.text, len(f" [{one.read.hit}]") + bool(picked)
+        if not picked and len(text) + citation > room:  # the first one is cut
+            start = text[: room - citation - 2]
+            whole_words = start.rpartition(" ")[0]
+            text = f"{whole_words if len(whole_words) > len(start) // 2 else start} …"
+        needed = len(text) + citation
         if needed <= room and not any(_repeats(one, other) for other in picked):
-            picked.append(fitting)
+            picked.append(replace(one, text=text))
             room -= needed
     return picked
-
-
-def _cut_to(one: _Candidate, room: int) -> _Candidate:
-    if one.length <= room:
-        return one
-    start = one.text[: room - (one.length - len(one.text)) - 2]
-    whole_words = start.rpartition(" ")[0]
-    kept = whole_words if len(whole_words) > len(start) // 2 else start
-    return replace(one, text=f"{kept} …")
 
 
 def _repeats(one: _Candidate, other: _Candidate) -> bool:
@@ -511,7 +482,16 @@ class EndpointWriter:
 
     def __init__(self, options: AnswerOptions, wait: Wait = time.sleep) -> None:
         self._options = options
-        self._client = EndpointClient(_endpoint(options), wait)
+        endpoint = Endpoint(
+            url=options.endpoint_url,
+            path="/chat/completions",
+            model=options.endpoint_model,
+            settings="answer",
+            api_key_env=options.api_key_env,
+            timeout=options.timeout,
+            otherwise=_WITHOUT,
+        )
+        self._client = EndpointClient(endpoint, wait)
 
     @property
     def name(self) -> str:
@@ -529,52 +509,28 @@ class EndpointWriter:
             "temperature": 0,
             "stream": False,
         }
-        return self._read(self._ask(body))
-
-    def _ask(self, body: dict[str, Any]) -> HttpReply:
         reply = self._client.reply(body, most=_MOST, waiting=True)
         if reply.status == 400 and "temperature" in reply.text:
             # Some models take no other temperature than their own.
-            body = {name: value for name, value in body.items() if name != "temperature"}
+            del body["temperature"]
             reply = self._client.reply(body, most=_MOST, waiting=True)
         self._client.check(reply)
-        return reply
-
-    def _read(self, reply: HttpReply) -> str:
         try:
             choice = reply.json()["choices"][0]
-            message = choice["message"]
-            said, refusal = _text(message.get("content")), message.get("refusal")
+            content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
+            if isinstance(content, list):  # some endpoints give the text in parts
+                content = "".join(part.get("text") or "" for part in content)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             raise self._client.useless(reply, "no text") from error
         if refusal:
             raise self._client.failed(f"declined to answer: {str(refusal)[:_SHOWN]}", _WITHOUT)
-        written = _THOUGHTS.sub("", said).strip()
+        written = _THOUGHTS.sub("", "" if content is None else str(content)).strip()
         if not written:
             reason = str(choice.get("finish_reason") or "no reason given")[:_SHOWN]
             raise self._client.failed(
                 f"wrote nothing ({reason})", "Try another model, or ask otherwise."
             )
         return written
-
-
-def _endpoint(options: AnswerOptions) -> Endpoint:
-    return Endpoint(
-        url=options.endpoint_url,
-        path="/chat/completions",
-        model=options.endpoint_model,
-        settings="answer",
-        api_key_env=options.api_key_env,
-        timeout=options.timeout,
-        otherwise=_WITHOUT,
-    )
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message, which some endpoints give in parts."""
-    if isinstance(content, list):
-        return "".join(part.get("text") or "" for part in content)
-    return "" if content is None else str(content)
 
 
 # ── An answer that a language model writes: what it is asked, and what is kept of its answer ───
@@ -650,18 +606,15 @@ def written_answer(text: str, hits: Sequence[Hit], model: str) -> Answer:
     def checked(match: re.Match[str]) -> str:
         if match["code"] is not None:
             return match[0]
-        cited = _cited(match["numbers"], len(hits))
-        sources.update(dict.fromkeys(cited))
+        # Of so many results `2, 4-6` means 2, 4, 5 and 6.
+        cited = dict.fromkeys(
+            number
+            for first, last in _NUMBERS.findall(match["numbers"])
+            for number in range(max(1, int(first)), min(int(last or first), len(hits)) + 1)
+        )
+        sources.update(cited)
         blank = match[0][: len(match[0]) - len(match[0].lstrip())]
         return f"{blank}[{', '.join(map(str, cited))}]" if cited else ""
 
     kept = _CODE_OR_CITATION.sub(checked, text.strip())
     return Answer(kept.strip(), (), tuple(sources), model)
-
-
-def _cited(numbers: str, most: int) -> list[int]:
-    """Read the results that a citation means, of so many: `2, 4-6` gives 2, 4, 5 and 6."""
-    cited: dict[int, None] = {}
-    for first, last in _NUMBERS.findall(numbers):
-        cited.update(dict.fromkeys(range(max(1, int(first)), min(int(last or first), most) + 1)))
-    return list(cited)

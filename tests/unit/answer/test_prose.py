@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._search.answer import sentences
+from dowse._search.answer import paragraphs
+
+
+def sentences(text: str) -> list[str]:
+    return [sentence for paragraph in paragraphs(text) for sentence in paragraph.sentences]
 
 
 @pytest.mark.parametrize(
