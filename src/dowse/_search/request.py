@@ -34,10 +34,19 @@ def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Ana
     plain = [one for one in conditions if one.kind not in _MADE_OF_OTHERS]
     keys = reading.matching(plain)
     for condition in conditions:
-        if condition.kind in _MADE_OF_OTHERS:
-            met = _meeting_parts(condition, reading, analyzer)
-            combine = np.setdiff1d if condition.negated else np.intersect1d
-            keys = combine(keys, met, assume_unique=True)
+        if condition.kind == "all":
+            met = meeting(condition.parts, reading, analyzer)
+        elif condition.kind == "any":
+            found = [meeting([part], reading, analyzer) for part in condition.parts]
+            met = np.unique(np.concatenate(found)) if found else keys[:0]
+        elif condition.kind == "line":
+            possible = meeting(_without_negated(condition.parts), reading, analyzer)
+            having = _with_such_a_line(condition.parts, possible, reading, analyzer)
+            met = np.array(sorted(having), np.int64)
+        else:
+            continue
+        combine = np.setdiff1d if condition.negated else np.intersect1d
+        keys = combine(keys, met, assume_unique=True)
     return keys
 
 
@@ -48,19 +57,6 @@ def leaves(condition: Condition) -> Iterator[Condition]:
             yield from leaves(part)
     else:
         yield condition
-
-
-def _meeting_parts(condition: Condition, reading: IndexReader, analyzer: Analyzer) -> Keys:
-    """Find the chunks for which a condition holds, whether or not it is negated."""
-    if condition.kind == "all":
-        return meeting(condition.parts, reading, analyzer)
-    if condition.kind == "any":
-        found = [meeting([part], reading, analyzer) for part in condition.parts]
-        return np.unique(np.concatenate(found)) if found else reading.matching([])[:0]
-    possible = meeting(_without_negated(condition.parts), reading, analyzer)
-    return np.array(
-        sorted(_with_such_a_line(condition.parts, possible, reading, analyzer)), np.int64
-    )
 
 
 def _without_negated(parts: Iterable[Condition]) -> list[Condition]:
@@ -138,17 +134,20 @@ class Filters(Struct, frozen=True):
             if values
         ]
         found += [where_condition(text, now) for text in self.where]
-        after = moment_said(self.after, now) if self.after else None
-        before = moment_said(self.before, now) if self.before else None
-        if after is not None and before is not None and after >= before:
+        bounds: dict[ConditionKind, float] = {}
+        if self.after:
+            bounds["after"] = moment_said(self.after, now)
+        if self.before:
+            bounds["before"] = moment_said(self.before, now)
+        if len(bounds) == 2 and bounds["after"] >= bounds["before"]:
             raise UsageError(
                 f"Nothing was changed after {self.after} and before {self.before}.",
                 "Swap the dates, or leave one out.",
             )
-        if after is not None:
-            found.append(Condition("after", bound=after, written=f"--after {self.after}"))
-        if before is not None:
-            found.append(Condition("before", bound=before, written=f"--before {self.before}"))
+        found += [
+            Condition(kind, bound=bound, written=f"--{kind} {getattr(self, kind)}")
+            for kind, bound in bounds.items()
+        ]
         return tuple(found)
 
 
@@ -201,12 +200,19 @@ def property_condition(
         return replace(plain, sign="has")
     if inner.casefold() in _EMPTY:
         return replace(plain, sign="empty")
-    values = [_bare(one) for one in _OR.split(inner)]
-    compared = _COMPARED.fullmatch(inner)
-    if compared and len(values) == 1:
+    ways = [_bare(one) for one in _OR.split(inner)]
+    compared = _COMPARED.fullmatch(inner) if len(ways) == 1 else None
+    if compared and compared["sign"] != "=":
         sign: Sign = compared["sign"]  # type: ignore[assignment]  # the expression takes no other
-        return _compared(plain, sign, _bare(compared["value"]), now)
-    return _equal(plain, tuple(filter(None, values)), now)
+        value = _bare(compared["value"])
+        return replace(plain, values=(day_of(value, now) or value,), sign=sign)
+    values = (_bare(compared["value"]),) if compared else tuple(filter(None, ways))
+    if name.casefold() in _TAGS:
+        tags = tuple(value.lstrip("#").strip("/") for value in values)
+        return replace(plain, kind="tag", values=tags, name="")
+    # A field may hold the word itself as well as the day that it stands for.
+    days = tuple(day for value in values if value.isalpha() and (day := day_of(value, now)))
+    return replace(plain, values=(*values, *days))
 
 
 def where_condition(text: str, now: float) -> Condition:
@@ -222,21 +228,6 @@ def where_condition(text: str, now: float) -> Condition:
     if sign in {"<", "<=", ">", ">="}:
         value = sign + value
     return property_condition(name, value, now, negated=negated, written=f"--where {text}")
-
-
-def _compared(plain: Condition, sign: Sign, value: str, now: float) -> Condition:
-    if sign == "=":
-        return _equal(plain, (value,), now)
-    return replace(plain, values=(day_of(value, now) or value,), sign=sign)
-
-
-def _equal(plain: Condition, values: tuple[str, ...], now: float) -> Condition:
-    if plain.name.casefold() in _TAGS:
-        tags = tuple(value.lstrip("#").strip("/") for value in values)
-        return replace(plain, kind="tag", values=tags, name="")
-    # A field may hold the word itself as well as the day that it stands for.
-    days = tuple(day for value in values if value.isalpha() and (day := day_of(value, now)))
-    return replace(plain, values=(*values, *days))
 
 
 def _bare(value: str) -> str:

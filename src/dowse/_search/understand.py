@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -129,18 +129,13 @@ def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
 # ── Unknown words ────────────────────────────────────────────────────────────
 
 
-class _Word(NamedTuple):
-    written: str
-    term: str
-
-
 def _replace_missing(
     query: Query, missing: set[str], reading: IndexReader, analyzer: Analyzer
 ) -> Query:
     unknown = {
-        word.term: word.written
-        for word in reversed(list(_plain_words(query, analyzer)))
-        if word.term in missing and len(word.written) >= 3
+        term: written
+        for written, term in reversed(list(_plain_words(query, analyzer)))
+        if term in missing and len(written) >= 3
     }
     found: dict[str, list[str]] = {}
     for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
@@ -187,20 +182,19 @@ def _widen(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
 
     The word itself stays: auth finds authentication as well.
     """
-    word = next(_plain_words(query, analyzer), None)
-    if word is None or not _LEAST_BEGINNING <= len(word.written) <= _LONGEST_SHORT:
+    written, own = next(_plain_words(query, analyzer), ("", ""))
+    if not _LEAST_BEGINNING <= len(written) <= _LONGEST_SHORT:
         return query
-    longer = reading.vocabulary.beginning(fold_word(word.written), _BEGINNINGS)
-    terms = {each: _whole(analyzer.query_terms(each)) for each in longer}
-    added = [each for each, term in terms.items() if term != word.term][:_FEWER_BEGINNINGS]
+    longer = reading.vocabulary.beginning(fold_word(written), _BEGINNINGS)
+    added = [one for one in longer if _whole(analyzer.query_terms(one)) != own][:_FEWER_BEGINNINGS]
     if not added:
         return query
-    notice = f'Few passages hold "{word.written}"; searched for {listed(added)} as well.'
+    notice = f'Few passages hold "{written}"; searched for {listed(added)} as well.'
     return _with_notices(_with_words(query, added, analyzer, query.terms), [notice])
 
 
-def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
-    """Read the words outside quotes and code that consist of letters and give one term each."""
+def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
+    """Read the words outside quotes and code that are letters, each with its one term."""
     for piece in lex(query.written):
         if piece.kind == "word" and not piece.negated:
             for run in _BREAKS.split(piece.text):
@@ -208,7 +202,7 @@ def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[_Word]:
                     for word in _LETTERS.findall(run):
                         terms = analyzer.query_terms(fold_word(word))
                         if len(terms) == 1:
-                            yield _Word(word, terms[0])
+                            yield word, terms[0]
 
 
 # ── Phrases ──────────────────────────────────────────────────────────────────
@@ -429,25 +423,20 @@ class KnownWords:
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._of = (
-            -1,
-            -1,
-        )  # generation and size: a discarded index counts generations from 0
-        self._words: list[str] = []
-        self._vectors: Matrix | None = None
+        self._of = (-1, -1)  # generation and size: a discarded index counts generations from 0
+        self._known: tuple[list[str], Matrix] | None = None
 
     def of(self, reading: IndexReader) -> tuple[list[str], Matrix]:
         """Return the words that have a vector, and their vectors."""
         with self._lock:
             wanted = (reading.catalogue.generation, reading.keyword.size)
-            if self._vectors is None or self._of != wanted:
-                self._words, self._vectors = self._load(reading)
-                self._of = wanted
-            return self._words, self._vectors
-
-    def _load(self, reading: IndexReader) -> tuple[list[str], Matrix]:
-        keys = {text_key(word): word for word in reading.vocabulary.most_frequent(self._size)}
-        known = reading.text_vectors.known(list(keys))
-        words = [word for key, word in keys.items() if key in known]
-        vectors = [known[key] for key in keys if key in known]
-        return words, np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)
+            if self._known is None or self._of != wanted:
+                keys = {
+                    text_key(word): word for word in reading.vocabulary.most_frequent(self._size)
+                }
+                vectors = reading.text_vectors.known(list(keys))
+                words = [word for key, word in keys.items() if key in vectors]
+                rows = [vectors[key] for key in keys if key in vectors]
+                none = np.zeros((0, 0), dtype=np.float32)
+                self._known, self._of = (words, np.stack(rows) if rows else none), wanted
+            return self._known
