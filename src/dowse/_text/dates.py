@@ -77,26 +77,20 @@ def period_of(text: str) -> tuple[float, float] | None:
 
 def read_date(value: object) -> float | None:
     """Return seconds since 1970 (UTC, where no zone is given); None for what is no date."""
+    written = " ".join(str(value).split())
     try:
-        return _read(value)
+        if isinstance(value, datetime):
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        if isinstance(value, date):
+            return _start(value)
+        if _MILLISECONDS.fullmatch(written):
+            return int(written) / 1000
+        if _SECONDS.fullmatch(written):
+            return float(written)
+        match = next(filter(None, (form.fullmatch(written) for form in _FORMS)), None)
+        return _moment(match.groupdict()).timestamp() if match else None
     except (ValueError, OverflowError):
         return None
-
-
-def _read(value: object) -> float | None:
-    if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-    written = " ".join(str(value).split())
-    if _MILLISECONDS.fullmatch(written):
-        return int(written) / 1000
-    if _SECONDS.fullmatch(written):
-        return float(written)
-    for form in _FORMS:
-        if match := form.fullmatch(written):
-            return _moment(match.groupdict()).timestamp()
-    return None
 
 
 def _moment(parts: dict[str, str | None]) -> datetime:
@@ -128,7 +122,7 @@ EXAMPLES = "2024, 2024-06, 2024-06-30, yesterday, 7d or last week"
 _DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _UNITS = {"d": "day", "w": "week", "m": "month", "mo": "month", "y": "year"}
 _AGO = re.compile(r"(\d{1,4})\s*(hours?|days?|weeks?|months?|years?|h|d|w|mo?|y)(?:\s+ago)?")
-_NAMED = re.compile(r"(last|past|this|next)\s+(hour|day|week|month|year)")
+_NAMED = re.compile(r"(last|past|this|next)\s+(day|week|month|year)")
 _TURNS = {"last": -1, "past": -1, "this": 0, "next": 1}
 
 
@@ -152,32 +146,25 @@ def _relative(text: str, now: float) -> float | None:
     try:
         if said in {"now", "last hour", "past hour"}:
             return now - (0 if said == "now" else 3600)
-        if found := _AGO.fullmatch(said):
+        today = datetime.fromtimestamp(now).astimezone().date()  # as the user's calendar shows it
+        if said in _DAYS:
+            day = today + timedelta(days=_DAYS[said])
+        elif found := _AGO.fullmatch(said):
             count, unit = int(found[1]), found[2]
             if unit.startswith("h"):
                 return now - 3600 * count
-            return _start(_moved(_today(now), _UNITS.get(unit, unit.rstrip("s")), -count))
-        day = _named_day(said, _today(now))
-        return None if day is None else _start(day)
+            day = _moved(today, _UNITS.get(unit, unit.rstrip("s")), -count)
+        elif found := _NAMED.fullmatch(said):
+            turn, unit = found[1], found[2]
+            monday = today - timedelta(days=today.weekday())
+            january = today.replace(month=1, day=1)
+            first = {"week": monday, "month": today.replace(day=1), "year": january}
+            day = _moved(first.get(unit, today), unit, _TURNS[turn])
+        else:
+            return None
+        return _start(day)
     except (OverflowError, ValueError):  # before the first year, or after the last
         return None
-
-
-def _named_day(said: str, today: date) -> date | None:
-    if said in _DAYS:
-        return today + timedelta(days=_DAYS[said])
-    found = _NAMED.fullmatch(said)
-    if found is None or found[2] == "hour":
-        return None
-    return _moved(_first_of(today, found[2]), found[2], _TURNS[found[1]])
-
-
-def _first_of(day: date, unit: str) -> date:
-    if unit == "week":
-        return day - timedelta(days=day.weekday())
-    if unit == "month":
-        return day.replace(day=1)
-    return day.replace(month=1, day=1) if unit == "year" else day
 
 
 def _moved(day: date, unit: str, count: int) -> date:
@@ -187,11 +174,6 @@ def _moved(day: date, unit: str, count: int) -> date:
     first = date(months // 12, months % 12 + 1, 1)
     last = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
     return first.replace(day=min(day.day, last.day))
-
-
-def _today(now: float) -> date:
-    """Return the day that the user's calendar shows."""
-    return datetime.fromtimestamp(now).astimezone().date()
 
 
 def _start(day: date) -> float:

@@ -7,6 +7,7 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from typing import Literal
 
 from dowse._text.dates import period_of, read_date
@@ -23,21 +24,14 @@ def fold_name(text: str) -> str:
     `#` stays, because C# is not C; so do symbols such as +.
     """
     folded = fold(unicodedata.normalize("NFKC", text))
-    plain = folded.translate(_NO_PUNCTUATION)
+    plain = "".join(map(_in_name, folded))
     return " ".join(plain.split()) or " ".join(folded.split())
 
 
-class _NoPunctuation(dict[int, str]):
-    """Characters by what stands for them in a name; each is looked at once."""
-
-    def __missing__(self, code: int) -> str:
-        sign = chr(code)
-        is_punctuation = sign != "#" and unicodedata.category(sign).startswith("P")
-        self[code] = " " if is_punctuation else sign
-        return self[code]
-
-
-_NO_PUNCTUATION = _NoPunctuation()
+@cache
+def _in_name(sign: str) -> str:
+    is_punctuation = sign != "#" and unicodedata.category(sign).startswith("P")
+    return " " if is_punctuation else sign
 
 
 def fold_word(text: str) -> str:
@@ -99,22 +93,13 @@ def _ordered(sign: Sign, wanted: str) -> Callable[[str], bool]:
         if number is not None and (found := _number(written)) is not None:
             return holds(found, number)
         if period is not None and (moment := _moment(written)) is not None:
-            return _in_order(sign, moment, period)
+            is_before = moment < period[sign in {"<=", ">"}]
+            return is_before == (sign in {"<", "<="})
         if number is not None or period is not None:
             return False
         return bool(written) and holds((written > wanted) - (written < wanted), 0)
 
     return test
-
-
-def _in_order(sign: Sign, moment: float, period: tuple[float, float]) -> bool:
-    begins, ends = period
-    return {
-        "<": moment < begins,
-        "<=": moment < ends,
-        ">": moment >= ends,
-        ">=": moment >= begins,
-    }[sign]
 
 
 def _number(text: str) -> float | None:

@@ -66,14 +66,10 @@ def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
         return not rest[:1].islower()
     before = _LAST_WORD.search(text, max(start, match.start() - _LONGEST_WORD), match.start())
     word = before[0].lower() if before else ""
-    if word.isdecimal() and before is not None and _is_first(text, start, before.start()):
+    place = before.start() if before else start
+    if word.isdecimal() and place - start < _LONGEST_INDENT and not text[start:place].strip():
         return False  # "3. Then" is the number of a step
     return not _is_abbreviation(word, rest)
-
-
-def _is_first(text: str, start: int, place: int) -> bool:
-    """Return whether nothing is said before a place near the start."""
-    return place - start < _LONGEST_INDENT and not text[start:place].strip()
 
 
 def _is_abbreviation(word: str, rest: str) -> bool:
@@ -104,23 +100,17 @@ def shorten(text: str, size: int, left: int = _LEFT, share: float = _SHARE_LEFT)
     """
     if len(text) <= size:
         return text
-    start = text[: max(0, size - 2)]
-    kept = _at_boundary(start, text, max(left, share * len(start)))
-    return f"{kept} {_SIGN}" if kept else ""
-
-
-def _at_boundary(start: str, text: str, left: float) -> str:
-    """Return the beginning cut back to the end of a sentence or line, or else of a word."""
-    size = len(start)
-    least = math.ceil(max(_ENOUGH * size, size - left))
-    line = text.rfind("\n", least, len(start) + 1)
-    ends = (end for end in sentence_ends(text, least, len(start) + 1) if end <= len(start))
+    room = max(0, size - 2)
+    kept = text[:room]
+    least = math.ceil(max(_ENOUGH * room, room - max(left, share * room)))
+    line = text.rfind("\n", least, room + 1)
+    ends = (end for end in sentence_ends(text, least, room + 1) if end <= room)
+    whole_words = re.match(r".*(?=\s)", kept, re.DOTALL)
     if (last := max((line, *ends))) >= least:
-        return start[:last].rstrip()
-    whole_words = re.match(r".*(?=\s)", start, re.DOTALL)
-    if whole_words and len(whole_words[0]) >= _ENOUGH * len(start):
-        return whole_words[0].rstrip()
-    return start.rstrip()
+        kept = kept[:last]
+    elif whole_words and len(whole_words[0]) >= _ENOUGH * room:
+        kept = whole_words[0]
+    return f"{kept.rstrip()} {_SIGN}" if kept.strip() else ""
 
 
 # ── The part of a query that asks ───────────────────────────────────────────────
