@@ -547,11 +547,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 def abandoned(where: Locations) -> list[Path]:
     """List the folders that killed imports and removals have left."""
-    left = _trash(where)
-    for folder in sorted(where.data.glob(f"{_PREFIX}*")):
-        with suppress(OSError), _if_abandoned(folder):
-            left.append(folder)
-    return left
+    return [*_trash(where), *(folder for folder, _ in _left_by_imports(where))]
 
 
 def clear_abandoned(where: Locations) -> int:
@@ -563,8 +559,8 @@ def clear_abandoned(where: Locations) -> int:
     for folder in _trash(where):
         remove_folder(folder)
         cleared += not folder.exists()
-    for folder in sorted(where.data.glob(f"{_PREFIX}*")):
-        with suppress(OSError), _if_abandoned(folder) as lock:
+    for folder, lock in _left_by_imports(where):
+        with suppress(OSError):
             for aside in folder.glob(f"{_FORMER}*"):
                 home = where.projects / aside.name.removeprefix(_FORMER)
                 if not home.exists():
@@ -579,23 +575,16 @@ def _trash(where: Locations) -> list[Path]:
     return sorted(where.data.glob(f"{TRASH}*"))
 
 
-@contextmanager
-def _if_abandoned(folder: Path) -> Iterator[FileLock | None]:
-    """Hold the lock of a folder that belongs to no living import; raise `OSError` otherwise."""
-    if not (folder / _LOCK).exists():
-        if time.time() - folder.stat().st_mtime < _HOUR:
-            raise BlockingIOError("It may be in the making.")
-        yield None
-        return
-    lock = FileLock(folder / _LOCK, mode=PRIVATE_FILE)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise BlockingIOError("An import is using it.") from error
-    try:
-        yield lock
-    finally:
-        lock.release()
+def _left_by_imports(where: Locations) -> Iterator[tuple[Path, FileLock | None]]:
+    """List the folders that belong to no living import, each with its lock, which is held."""
+    for folder in sorted(where.data.glob(f"{_PREFIX}*")):
+        lock = FileLock(folder / _LOCK, mode=PRIVATE_FILE)
+        with suppress(OSError, Timeout):  # it is gone, or an import is using it
+            if (folder / _LOCK).exists():
+                with lock.acquire(timeout=0):
+                    yield folder, lock
+            elif time.time() - folder.stat().st_mtime >= _HOUR:  # younger: in the making
+                yield folder, None
 
 
 def _remove(folder: Path, lock: FileLock | None) -> None:

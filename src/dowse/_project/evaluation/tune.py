@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dowse._config.schema import Settings, change_search
+from dowse._config.schema import change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import SEED, JudgedQuery
@@ -83,13 +83,16 @@ class TuneRecord(Struct, frozen=True):
 _MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the vectors; words have the rest
 _NORMALISE = ("ceiling", "minmax", "zscore")
 _GATHER = (0.0, 0.25, 0.5, 0.75)
-_BOOSTED = ("title", "headers", "keywords", "description", "tags")
-_BOOSTS = (
-    (1.0, 1.0, 1.0, 1.0, 1.0),
-    (3.0, 2.5, 2.5, 2.0, 2.0),
-    (6.0, 5.0, 5.0, 4.0, 4.0),
-    (9.0, 7.5, 7.5, 6.0, 6.0),
-)
+_BOOSTS: Sequence[SettingValues] = [
+    {
+        "keyword.title": title,
+        "keyword.headers": headers,
+        "keyword.keywords": headers,
+        "keyword.description": tags,
+        "keyword.tags": tags,
+    }
+    for title, headers, tags in ((1.0, 1.0, 1.0), (3.0, 2.5, 2.0), (6.0, 5.0, 4.0), (9.0, 7.5, 6.0))
+]
 
 
 def _ways_to_fuse(settings: SearchSettings) -> list[SettingValues]:
@@ -105,12 +108,6 @@ def _ways_to_fuse(settings: SearchSettings) -> list[SettingValues]:
         way = {"fuse.method": "convex", "fuse.normalise": normalise, **weights}
         ways.append({**way, "gather.share": share})
     return _differing(settings, ways)
-
-
-def _other_boosts(settings: Settings) -> list[SettingValues]:
-    """List what to change for every weighing of a document's fields, first nothing."""
-    names = [f"keyword.{name}" for name in _BOOSTED]
-    return _differing(settings, [{}, *(dict(zip(names, one, strict=True)) for one in _BOOSTS)])
 
 
 def _differing(
@@ -162,7 +159,8 @@ def gather_evidence(
     too few.
     """
     _check(queries)
-    for changes in _other_boosts(engine.settings) if boosts else [{}]:
+    weights = [{}, *_BOOSTS] if boosts else [{}]
+    for changes in _differing(engine.settings, weights):
         with ExitStack() as opened:
             searched = engine
             if hidden or changes:

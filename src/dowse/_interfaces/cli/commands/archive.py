@@ -15,9 +15,8 @@ from dowse._interfaces.cli.draw.text import folded, line
 from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
 from dowse._project.archive.archive import ExportRecord, export_project
-from dowse._project.archive.import_ import Imported, import_project
+from dowse._project.archive.import_ import import_project
 from dowse._project.archive.move import MoveRecord, move_project
-from dowse._project.workspace import Workspace
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
 from dowse._util.messages import counted, size
@@ -67,12 +66,6 @@ class ImportRecord(Struct, frozen=True):
     counts: Annotated[Counts, "How much its index holds."]
     notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
 
-    @classmethod
-    def of(cls, imported: Imported, workspace: Workspace) -> ImportRecord:
-        """Make the record of an import."""
-        project = ProjectRecord.of(imported.project, workspace)
-        return cls(project, imported.counts, imported.notices)
-
 
 @click.command("import", cls=Command, record=ImportRecord, epilog=_IMPORT_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
@@ -108,9 +101,9 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
     name, counts = imported.project.name, imported.counts
     held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
     summary = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
-    call.answer(
-        ImportRecord.of(imported, call.workspace), lambda width: folded(line(summary), width)
-    )
+    project = ProjectRecord.of(imported.project, call.workspace)
+    record = ImportRecord(project, counts, imported.notices)
+    call.answer(record, lambda width: folded(line(summary), width))
     call.remark(*imported.notices)
 
 
