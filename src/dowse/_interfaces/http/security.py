@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import math
 import os
 import re
 import socket
@@ -49,9 +50,11 @@ _SECRET = ("/api/", "/mcp", "/ready", "/metrics")
 _OPEN = frozenset({"/api/", "/api/v1/healthz", "/health"})
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
 _FOR_OTHERS = "Its owner can let others in with: dowse serve --token-file FILE"
+_ALONE = "Do it without the server."
 _FOR_PAGES = "Open its own page, or allow another one with: dowse serve --cors ORIGIN"
 _API = "/api/v1/"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[0-9a-z._~\[\]:-]+")
+_ASKED_METHOD = "access-control-request-method"
 _CHECKED_AGAIN = "600"  # seconds that a browser remembers what it may ask
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
 
@@ -82,20 +85,15 @@ class Access(Struct, frozen=True):
         if is_local(self.host):
             return name in _LOCAL_NAMES | own
         machine = socket.gethostname().lower()
-        own |= {machine, f"{machine}.local", "localhost"}
-        return name in own or _is_address(name)
-
-
-def _is_secret(path: str) -> bool:
-    return path.startswith(_SECRET) and path not in _OPEN
+        return name in {*own, machine, f"{machine}.local", "localhost"} or _is_address(name)
 
 
 def is_local(host: str) -> bool:
     """Say whether only this machine can reach a server that is bound so."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+    bare = host.strip("[]")
+    return (
+        ipaddress.ip_address(bare).is_loopback if _is_address(bare) else host.lower() == "localhost"
+    )
 
 
 def _is_address(name: str) -> bool:
@@ -122,70 +120,67 @@ class Guard:
             return
         headers = Headers(scope=scope)
         origin = _allowed_origin(scope, headers, self._access.origins)
+        # A browser asks what it may ask, and sends no token with that.
+        is_preflight = bool(origin) and scope["method"] == "OPTIONS" and _ASKED_METHOD in headers
         sending = _Sending(send, private=scope["path"].startswith(_SECRET), origin=origin)
-        refused = self._refusal(scope, headers, origin)
-        if origin and _is_preflight(scope, headers) and refused is None:
-            await _preflight(headers)(scope, receive, sending)
-        elif refused is None:
-            await self._within_limits(scope, receive, sending)
-        else:
+        refused = self._refusal(scope, headers, origin, is_preflight=is_preflight)
+        if refused:
             await refusal(*refused)(scope, receive, sending)
+        elif is_preflight:
+            await _preflight(headers)(scope, receive, sending)
+        else:
+            await self._within_limits(scope, receive, sending)
 
-    def _refusal(self, scope: Scope, headers: Headers, origin: str) -> tuple[int, str, str] | None:
+    def _refusal(
+        self, scope: Scope, headers: Headers, origin: str, *, is_preflight: bool
+    ) -> tuple[int, str, str] | None:
         """Return status, reason and hint, when a request may not come in."""
-        if is_own(scope):
-            return _misfit(headers) or _excess(scope, headers, self._access.limits)
-        host = headers.getlist("host")
-        if len(host) != 1 or not self._access.knows(_name(host[0])):
-            return 421, "Unknown host name in the request.", self._called
-        is_from_elsewhere = not _same_origin(headers, host[0]) or _from_elsewhere(headers, scope)
-        if is_from_elsewhere and not origin:
+        access = self._access
+        too_much = _excess(scope, headers, access.limits)
+        if is_own(scope):  # a process of this user may understand the request otherwise
+            if headers.get(SETUP) == setup_of_process() and FOLDER in headers:
+                return too_much
+            return 412, "The server has another version or other settings.", _ALONE
+        hosts = headers.getlist("host")
+        named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if named is None or not access.knows((named["address"] or named["name"]).lower()):
+            own = "127.0.0.1 or localhost" if is_local(access.host) else "its address"
+            allow = f"Use {own}, or allow a name with: dowse serve --name NAME"
+            return 421, "Unknown host name in the request.", allow
+        if not origin and _is_from_elsewhere(scope, headers, hosts[0]):
             return 403, "Pages from elsewhere may not ask this server.", _FOR_PAGES
-        if too_much := _excess(scope, headers, self._access.limits):
+        path = scope["path"]
+        if too_much or is_preflight or not path.startswith(_SECRET) or path in _OPEN:
             return too_much
-        if origin and _is_preflight(scope, headers):  # a browser sends no token with it
-            return None
-        return self._stranger(scope, headers) if _is_secret(scope["path"]) else None
+        return self._stranger(scope, headers)
 
     def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
         """Refuse those who may not see what is in the index."""
-        if self._access.token and not self._has_token(headers):
-            return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
-        if not self._access.token and is_another_user(scope.get("client"), scope.get("server")):
-            return 403, "This server is for another user of this machine.", _FOR_OTHERS
-        return None
-
-    @property
-    def _called(self) -> str:
-        own = "127.0.0.1 or localhost" if is_local(self._access.host) else "its address"
-        return f"Use {own}, or allow a name with: dowse serve --name NAME"
-
-    def _has_token(self, headers: Headers) -> bool:
+        if not self._access.token:
+            if is_another_user(scope.get("client"), scope.get("server")):
+                return 403, "This server is for another user of this machine.", _FOR_OTHERS
+            return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        wanted = self._access.token.encode()
         sent = given.strip().encode("latin-1")  # the bytes as they came
-        return scheme.lower() == "bearer" and hmac.compare_digest(sent, wanted)
+        if scheme.lower() == "bearer" and hmac.compare_digest(sent, self._access.token.encode()):
+            return None
+        return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
 
     async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
         limits = self._access.limits
-        if scope["path"].startswith(_STREAMS):
-            await self._run(scope, _Counting(receive, limits), sending)
-            return
-        with anyio.move_on_after(limits.seconds) as patience:
-            await self._run(scope, _Counting(receive, limits), sending)
+        streams = scope["path"].startswith(_STREAMS)
+        with anyio.move_on_after(math.inf if streams else limits.seconds) as patience:
+            try:
+                await self._app(scope, _Receiving(receive, limits), sending)
+            except Exception:
+                if not sending.begun:  # otherwise it has been answered and logged
+                    raise
         if patience.cancelled_caught and not sending.begun:
             said = refusal(504, "This took too long.", "Ask for less, or try again.")
             await said(scope, receive, sending)
 
-    async def _run(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
-        try:
-            await self._app(scope, receive, sending)
-        except Exception:
-            if not sending.begun:  # otherwise it has been answered and logged
-                raise
 
-
-class _Counting:
+class _Receiving:
     """Receive a request, as long as it is not too large or too slow."""
 
     def __init__(self, receive: Receive, limits: Limits) -> None:
@@ -212,7 +207,7 @@ class _Counting:
 class _Sending:
     """Send an answer with the headers that every answer carries."""
 
-    def __init__(self, send: Send, *, private: bool, origin: str = "") -> None:
+    def __init__(self, send: Send, *, private: bool, origin: str) -> None:
         self._send, self._private, self._origin = send, private, origin
         self.begun = False
 
@@ -220,21 +215,13 @@ class _Sending:
         if message["type"] == "http.response.start":
             self.begun = True
             headers = MutableHeaders(scope=message)
-            for name, value in SECURITY_HEADERS.items():
-                headers[name] = value
+            headers.update(SECURITY_HEADERS)
             headers.setdefault("Cache-Control", "no-store" if self._private else "no-cache")
             if self._origin:
-                headers["Access-Control-Allow-Origin"] = self._origin
-                headers["Vary"] = "Origin"
+                headers.update({"Access-Control-Allow-Origin": self._origin, "Vary": "Origin"})
             if message["status"] == 401:
                 headers["WWW-Authenticate"] = 'Bearer realm="dowse"'
         await self._send(message)
-
-
-def _name(host: str) -> str:
-    """Return the name in a Host header, without the port; empty where it is none."""
-    named = _HOST.fullmatch(host)
-    return (named["address"] or named["name"]).lower() if named else ""
 
 
 def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:
@@ -250,21 +237,11 @@ def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, s
     return None
 
 
-def _misfit(headers: Headers) -> tuple[int, str, str] | None:
-    """Refuse a process of this user that would understand the request otherwise."""
-    if headers.get(SETUP) == setup_of_process() and FOLDER in headers:
-        return None
-    return 412, "The server has another version or other settings.", "Do it without the server."
-
-
-def _same_origin(headers: Headers, host: str) -> bool:
-    """Say whether the page that asks, if there is one, came from this server."""
+def _is_from_elsewhere(scope: Scope, headers: Headers, host: str) -> bool:
+    """Tell if the page of another site asks, other than by a link that somebody clicks."""
     own = {f"http://{host}", f"https://{host}"}
-    return all(origin in own for origin in headers.getlist("origin"))
-
-
-def _from_elsewhere(headers: Headers, scope: Scope) -> bool:
-    """Tell if a browser says that another site asks, other than by a link that somebody clicks."""
+    if any(origin not in own for origin in headers.getlist("origin")):
+        return True
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     is_click = headers.get("sec-fetch-mode") == "navigate" and scope["method"] == "GET"
@@ -296,11 +273,6 @@ def _allowed_origin(scope: Scope, headers: Headers, origins: Sequence[str]) -> s
     named = headers.getlist("origin")
     is_allowed = len(named) == 1 and named[0].lower() in origins
     return named[0] if is_allowed and scope["path"].startswith(_API) else ""
-
-
-def _is_preflight(scope: Scope, headers: Headers) -> bool:
-    """Say whether a browser only asks what it may ask."""
-    return scope["method"] == "OPTIONS" and "access-control-request-method" in headers
 
 
 def _preflight(headers: Headers) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from dowse._project.registry import ALL
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 class BeingIndexed(IndexUnusable):
     """There is no index yet; a run that builds it is under way."""
 
-    def __init__(
-        self, message: str, hint: str, project: str, wait: Callable[[float], object]
-    ) -> None:
+    def __init__(self, message: str, hint: str, job: Job) -> None:
         super().__init__(message, hint)
-        self.project = project
-        self.wait = wait  # for the run to end, so many seconds at most
+        self.job = job
 
 
 class VisibleProjects:
@@ -56,6 +53,8 @@ class VisibleProjects:
     def _warm(self) -> None:
         self.pool.warm(self.pinned)
 
+    # ── Which project a call means ───────────────────────────────────────────
+
     def all(self) -> list[Project]:
         """List the projects that may be seen, by name."""
         if self.pinned is not None:
@@ -66,14 +65,14 @@ class VisibleProjects:
         """Find the project that a call means; raise a `UsageError` that says how to name one."""
         if name == ALL and all(one.name != ALL for one in self.all()):
             name = None
-        if self.pinned is not None and name in {None, self.pinned}:
-            return self.pool.select(self.pinned)
+        if self.pinned is not None:
+            if name in {None, self.pinned}:
+                return self.pool.select(self.pinned)
+            raise self._unclear(name)
         try:
-            if self.pinned is None:
-                return self.pool.select(name)
+            return self.pool.select(name)
         except UsageError as error:
             raise self._unclear(name) from error
-        raise self._unclear(name)
 
     def _find(self, name: str | None) -> Project | None:
         """Find the project that a search means; None when it means all projects."""
@@ -94,65 +93,54 @@ class VisibleProjects:
         instead = "Leave project out" if len(listed) == 1 else "Search all of them with project all"
         return NotFound(f"There is no project {name!r} here.", f"{instead}, or use {known}")
 
-    @contextmanager
-    def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
-        """Yield what a search means: the engine of a project, or all projects."""
+    # ── Its index ────────────────────────────────────────────────────────────
+
+    def searched(self, name: str | None) -> AbstractContextManager[Engine | AllProjects]:
+        """Open what a search means: the engine of a project, or all projects."""
         project = self._find(name)
-        if project is not None:
-            with self._opened(project) as engine:
-                yield engine
-            return
-        found = self.pool.open_all()
-        with found.hold():
-            yield found
+        return self._all_opened() if project is None else self._opened(project)
+
+    def engine(self, name: str | None) -> AbstractContextManager[Engine]:
+        """Open the engine of a project, with its index opened once; without one, begin it."""
+        return self._opened(self.project(name))
 
     @contextmanager
     def engines(self, name: str | None) -> Iterator[list[Engine]]:
         """Yield the engines of what a call means; of all projects, those that have an index."""
         project = self._find(name)
+        usable: list[Engine] = []
+        for one in self.all() if project is None else ():
+            with suppress(DowseError):  # one that cannot be read stops no other project
+                engine = self.pool.open(one)
+                usable += [engine] if engine.built_with() is not None else []
         with ExitStack() as held:
-            if project is not None:
-                yield [held.enter_context(self._opened(project))]
-                return
-            usable = [one for one in map(self._usable, self.all()) if one is not None]
             if not usable:
-                raise self._without_index(self.all()[0])
+                usable = [held.enter_context(self._opened(project or self.all()[0]))]
             for engine in usable:
                 held.enter_context(engine.hold())
             yield usable
 
-    def _usable(self, project: Project) -> Engine | None:
-        """Open a project; None where it cannot be read, which stops no other project."""
-        try:
-            engine = self.pool.open(project)
-            return engine if engine.built_with() is not None else None
-        except DowseError:
-            return None
-
     @contextmanager
-    def engine(self, name: str | None) -> Iterator[Engine]:
-        """Yield the engine of a project, with its index opened once; without one, begin it."""
-        with self._opened(self.project(name)) as engine:
-            yield engine
+    def _all_opened(self) -> Iterator[AllProjects]:
+        found = self.pool.open_all()
+        with found.hold():
+            yield found
 
     @contextmanager
     def _opened(self, project: Project) -> Iterator[Engine]:
         engine = self.pool.open(project)
         with engine.hold():
-            if engine.built_with() is None:
-                raise self._without_index(project)
-            yield engine
-
-    def _without_index(self, project: Project) -> BeingIndexed:
-        told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
-        job = self.pool.index(project)
-        return BeingIndexed(
-            told.strip(),
-            f"It is being indexed in the background{_amount(job)}: see project_info for the"
-            " progress, then call again.",
-            project.name,
-            job.ended.wait,
-        )
+            if engine.built_with() is not None:
+                yield engine
+                return
+            told = f"The project {project.name!r} has no index yet. {self.failure(project.name)}"
+            job = self.pool.index(project)
+            raise BeingIndexed(
+                told.strip(),
+                f"It is being indexed in the background{_amount(job)}: see project_info for the"
+                " progress, then call again.",
+                job,
+            )
 
     def doing(self) -> str:
         """Say what the runs in the background are at, in a few words."""
@@ -167,14 +155,6 @@ class VisibleProjects:
         run = unfinished_run(project.folder)
         told = run.sentence(project.typed) if run else self.progress(project.name)
         return [told] if told else []
-
-    def refresh(self, project: Project) -> str:
-        """Update an index in the background; return a sentence that says so."""
-        self.pool.index(project)
-        return (
-            "Some of these files have changed since they were indexed; the index is being updated"
-            " in the background."
-        )
 
     def progress(self, project: str) -> str:
         """Say in a sentence what an indexing run is doing; empty when none is under way."""

@@ -114,12 +114,10 @@ class _Handlers:
         self._tools = tools(compat=compat)
         self._find_server = find_server if shares else lambda: None
         self._warmed = False
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def _aside(self, work: Callable[[], _T]) -> _T:
         """Run what takes time outside the loop; a cancelled request does not wait for it."""
-        if self._limiter is None:  # it belongs to the loop that is running
-            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
         with until_given_up():
             return await anyio.to_thread.run_sync(
                 work, abandon_on_cancel=True, limiter=self._limiter
@@ -217,7 +215,7 @@ class _Handlers:
                 try:
                     outcome = await work()
                 except BeingIndexed as error:
-                    await self._aside(partial(error.wait, _FIRST_INDEX))
+                    await self._aside(partial(error.job.ended.wait, _FIRST_INDEX))
                     outcome = await work()
             except Exception as error:  # noqa: BLE001  raised again outside of the group, as it is
                 outcome = error
