@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
@@ -172,37 +172,36 @@ _HEAD = """<!doctype html>
 @cache
 def page() -> str:
     """Write the page at `/api`."""
-    return _HEAD + "\n".join(_parts()) + "\n</main>\n</body>\n</html>\n"
-
-
-def _parts() -> Iterator[str]:
-    yield f"<h1>dowse {html.escape(__version__)}: the JSON API</h1>"
-    yield (
-        f"<p>Every answer is JSON. A machine-readable description is at"
-        f' <a href="{ROOT}/openapi.json">{ROOT}/openapi.json</a>.'
-        " An error is <code>{&quot;error&quot;: …, &quot;hint&quot;: …}</code>."
-        " Where the server asks for a token, send"
-        " <code>Authorization: Bearer TOKEN</code>.</p>"
-    )
-    yield f"<pre>curl '{ROOT}/search?query=restore+a+backup&amp;n=3'</pre>"
-    yield "<nav><ul>"
-    yield from (f'<li><a href="#{_anchor(one)}">{_signature(one)}</a></li>' for one in ROUTES)
-    yield "</ul></nav>"
+    parts = [
+        f"<h1>dowse {html.escape(__version__)}: the JSON API</h1>",
+        (
+            f"<p>Every answer is JSON. A machine-readable description is at"
+            f' <a href="{ROOT}/openapi.json">{ROOT}/openapi.json</a>.'
+            " An error is <code>{&quot;error&quot;: …, &quot;hint&quot;: …}</code>."
+            " Where the server asks for a token, send"
+            " <code>Authorization: Bearer TOKEN</code>.</p>"
+        ),
+        f"<pre>curl '{ROOT}/search?query=restore+a+backup&amp;n=3'</pre>",
+        "<nav><ul>",
+        *(f'<li><a href="#{_anchor(one)}">{one.method} {one.address}</a></li>' for one in ROUTES),
+        "</ul></nav>",
+    ]
     for route in ROUTES:
-        yield from _section(route)
-
-
-def _section(route: Route) -> Iterator[str]:
-    yield f'<section id="{_anchor(route)}">'
-    yield f"<h2><code>{_signature(route)}</code></h2>"
-    yield f"<p>{_prose(route.summary)}</p>"
-    if route.takes:
-        place = "one JSON object" if route.body else "the address"
-        yield f"<table><caption>Parameters, in {place}</caption>"
-        yield "<thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead><tbody>"
-        yield from (_row(one) for one in route.takes)
-        yield "</tbody></table>"
-    yield "</section>"
+        parts += [
+            f'<section id="{_anchor(route)}">',
+            f"<h2><code>{route.method} {route.address}</code></h2>",
+            f"<p>{_prose(route.summary)}</p>",
+        ]
+        if route.takes:
+            place = "one JSON object" if route.body else "the address"
+            parts += [
+                f"<table><caption>Parameters, in {place}</caption>",
+                "<thead><tr><th>Name</th><th>Value</th><th>Meaning</th></tr></thead><tbody>",
+                *map(_row, route.takes),
+                "</tbody></table>",
+            ]
+        parts.append("</section>")
+    return _HEAD + "\n".join(parts) + "\n</main>\n</body>\n</html>\n"
 
 
 def _row(row: Parameter) -> str:
@@ -217,10 +216,6 @@ def _row(row: Parameter) -> str:
 
 def _prose(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", html.escape(text, quote=False))
-
-
-def _signature(route: Route) -> str:
-    return f"{route.method} {route.address}"
 
 
 def _anchor(route: Route) -> str:

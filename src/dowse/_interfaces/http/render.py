@@ -10,6 +10,7 @@ import html
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -119,9 +120,7 @@ def _markdown() -> MarkdownIt:
     markdown.enable(["table", "strikethrough"])
     markdown.inline.ruler.before("link", "wikilink", _wikilink)
     markdown.inline.ruler.before("link", "shortcode", _shortcode)
-    markdown.core.ruler.after("inline", "tasks", _tasks)
-    markdown.core.ruler.after("inline", "callouts", _callouts)
-    markdown.core.ruler.after("inline", "block_ids", _without_block_ids)
+    markdown.core.ruler.after("inline", "signs", _show_signs)
     # Rules that only look at the clock: some documents take quadratic time.
     markdown.block.ruler.before("table", "clock", _look_at_the_clock)
     markdown.inline.ruler.before("text", "clock", _look_at_the_clock)
@@ -136,23 +135,19 @@ def _look_at_the_clock(state: StateInline | StateBlock, *_: object) -> bool:
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] not in "[!":
-        return False
-    match = WIKILINK.match(state.src, state.pos)
+    match = WIKILINK.match(state.src, state.pos) if state.src[state.pos] in "[!" else None
     if match is None:
         return False
     if not silent:
-        token = state.push("wikilink", "", 0)
-        token.meta = {"link": read_wikilink(match)}
+        state.push("wikilink", "", 0).meta = {"link": read_wikilink(match)}
     state.pos = match.end()
     return True
 
 
 def _shortcode(state: StateInline, silent: bool) -> bool:
     """Show a tag of a site generator as its site shows it."""
-    if not state.src.startswith(("{{", "{%"), state.pos):
-        return False
-    match = SHORTCODE.match(state.src, state.pos)
+    is_tag = state.src.startswith(("{{", "{%"), state.pos)
+    match = SHORTCODE.match(state.src, state.pos) if is_tag else None
     if match is None:
         return False
     if not silent:
@@ -161,39 +156,28 @@ def _shortcode(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _callouts(state: StateCore) -> None:
-    """Show the kind of a callout, at the start of a quote, as a word."""
+def _show_signs(state: StateCore) -> None:
+    """Show a callout's kind as a word and a task as a box; leave out the ids of blocks."""
     for place, token in enumerate(state.tokens):
-        if place < 2 or state.tokens[place - 2].type != "blockquote_open" or not token.children:
+        texts = token.children
+        if token.type != "inline" or not texts:
             continue
-        first = token.children[0]
-        callout = CALLOUT.match(first.content) if first.type == "text" else None
+        if texts[-1].type == "text" and "^" in texts[-1].content:
+            texts[-1].content = BLOCK_ID.sub("", texts[-1].content)
+        within = state.tokens[place - 2].type if place > 1 and texts[0].type == "text" else ""
+        first = texts[0]
+        callout = CALLOUT.match(first.content) if within == "blockquote_open" else None
+        task = _TASK.match(first.content) if within == "list_item_open" else None
         if callout:
             first.content = first.content[callout.end() :]
             kind = html.escape(callout_name(callout))
-            name = f"<strong>{kind}{':' if first.content else ''}</strong> "
-            token.children.insert(0, Token("html_inline", "", 0, content=name))
-
-
-def _without_block_ids(state: StateCore) -> None:
-    for token in state.tokens:
-        if token.type == "inline" and token.children and token.children[-1].type == "text":
-            last = token.children[-1]
-            last.content = BLOCK_ID.sub("", last.content) if "^" in last.content else last.content
-
-
-def _tasks(state: StateCore) -> None:
-    """Turn the sign of a task, at the start of a list item, into a box."""
-    for place, token in enumerate(state.tokens):
-        if place < 2 or state.tokens[place - 2].type != "list_item_open" or not token.children:
-            continue
-        first = token.children[0]
-        task = _TASK.match(first.content) if first.type == "text" else None
+            shown = f"<strong>{kind}{':' if first.content else ''}</strong> "
+            texts.insert(0, Token("html_inline", "", 0, content=shown))
         if task:
             first.content = first.content[task.end() :]
             checked = "" if task[1] == " " else ' checked=""'
-            box = f'<input type="checkbox" disabled=""{checked}> '
-            token.children.insert(0, Token("html_inline", "", 0, content=box))
+            shown = f'<input type="checkbox" disabled=""{checked}> '
+            texts.insert(0, Token("html_inline", "", 0, content=shown))
 
 
 class _Renderer(RendererHTML):
@@ -203,7 +187,10 @@ class _Renderer(RendererHTML):
         self, tokens: Sequence[Token], idx: int, options: Any, env: Any
     ) -> str:
         """Any other token, with the lines that it came from."""
-        _number(tokens[idx], env)
+        token = tokens[idx]
+        if token.map and token.nesting >= 0 and token.block:
+            token.attrSet("data-first-line", str(env["above"] + token.map[0] + 1))
+            token.attrSet("data-last-line", str(env["above"] + token.map[1]))
         return super().renderToken(tokens, idx, options, env)
 
     # Every rule takes the same four, whether it needs them or not.
@@ -213,8 +200,10 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         name = html.escape(token.info.strip().split(maxsplit=1)[0]) if token.info.strip() else ""
         language = f' class="language-{name}"' if name else ""
-        code = html.escape(token.content)
-        return f"<pre{_lines(token, env)}><code{language}>{code}</code></pre>\n"
+        first, last = token.map or (0, 1)
+        above = env["above"]
+        lines = f'data-first-line="{above + first + 1}" data-last-line="{above + last}"'
+        return f"<pre {lines}><code{language}>{html.escape(token.content)}</code></pre>\n"
 
     code_block = fence
 
@@ -259,7 +248,13 @@ def _opening(target: str, anchor: str, env: Any) -> str:
 
 
 def _picture(shown: str, source: str) -> str:
-    return f'<span data-image="{html.escape(_local(source))}">{html.escape(shown)}</span>'
+    """Write a picture in words, with its path in the folder; empty for one that is elsewhere."""
+    path = ""
+    with suppress(ValueError):  # brackets that are no address
+        address = urlsplit(source)
+        path = "" if address.scheme or address.netloc else unquote(address.path)
+    local = path if is_media(path) else ""
+    return f'<span data-image="{html.escape(local)}">{html.escape(shown)}</span>'
 
 
 def _of_html(match: re.Match[str]) -> str:
@@ -267,28 +262,6 @@ def _of_html(match: re.Match[str]) -> str:
     given = {one[1].lower(): one[2] or one[3] or one[4] or "" for one in _GIVEN.finditer(match[0])}
     source = html.unescape(given.get("src", ""))
     return _picture(html.unescape(given.get("alt", "")) or source, source)
-
-
-def _local(source: str) -> str:
-    """Return the path of a picture in the folder, as written; empty for one that is elsewhere."""
-    try:
-        address = urlsplit(source)
-    except ValueError:  # brackets that are no address
-        return ""
-    path = "" if address.scheme or address.netloc else unquote(address.path)
-    return path if is_media(path) else ""
-
-
-def _number(token: Token, env: Any) -> None:
-    if token.map and token.nesting >= 0 and token.block:
-        token.attrSet("data-first-line", str(env["above"] + token.map[0] + 1))
-        token.attrSet("data-last-line", str(env["above"] + token.map[1]))
-
-
-def _lines(token: Token, env: Any) -> str:
-    first, last = token.map or (0, 1)
-    above = env["above"]
-    return f' data-first-line="{above + first + 1}" data-last-line="{above + last}"'
 
 
 # ── How much work HTML is for a sanitiser ────────────────────────────────────
@@ -325,23 +298,16 @@ _NEVER_NESTED = frozenset(
 
 def _is_too_heavy(html: str) -> bool:
     """Say whether cleaning this HTML could take longer than a moment."""
-    deepest, longest, is_odd = _measure(html)
-    if longest > _LONGEST_TAG or (is_odd and len(html) > _LONGEST_ODD):
-        return True
-    return deepest > _DEEPEST or deepest * html.count("<") > _MOST_WORK
-
-
-def _measure(html: str) -> tuple[int, int, bool]:
-    """Measure the most elements open at once, the longest tag, and whether any < is odd."""
     open_elements: list[str] = []
-    deepest = begun = longest = 0
+    deepest = begun = 0
     is_odd = False
     for match in _TAG_COMMENT_OR_ODD.finditer(html):
         is_odd = is_odd or match["odd"] is not None or match["more"] is not None
         name = (match["name"] or "").lower()
         if not name or name in _NEVER_NESTED:
             continue
-        longest = max(longest, match.end() - match.start())
+        if match.end() - match.start() > _LONGEST_TAG:
+            return True
         if match["more"]:
             continue
         if not match["end"]:
@@ -351,4 +317,7 @@ def _measure(html: str) -> tuple[int, int, bool]:
         # Only the innermost element is closed: a parser ignores some of the other ends.
         elif open_elements and open_elements[-1] == name:
             open_elements.pop()
-    return (begun if is_odd else deepest), longest, is_odd
+    deepest = begun if is_odd else deepest
+    if deepest > _DEEPEST or deepest * html.count("<") > _MOST_WORK:
+        return True
+    return is_odd and len(html) > _LONGEST_ODD

@@ -29,16 +29,10 @@ class Watcher(Struct):
     error: DowseError | None = None
     failed_at: float = 0.0  # on the monotonic clock
 
-    def announce(self, event: Event) -> None:
-        self.event = event
-
     @property
     def runs(self) -> bool:
+        """Whether its thread is at work."""
         return self.thread is not None and self.thread.is_alive()
-
-    @property
-    def is_due(self) -> bool:
-        return not self.runs and time.monotonic() - self.failed_at > _RETRY
 
 
 class Watchers:
@@ -80,37 +74,38 @@ class Watchers:
             self._stop.wait(_LOOK)
 
     def _look(self) -> None:
+        """Begin and end watchers, as projects come and go."""
         projects = {project.name: project for project in self._pool.projects()}
         for name, one in list(self._watchers.items()):
             if projects.get(name) != one.project:  # it is gone, or has other folders
                 self._watchers.pop(name).stop.set()
         for name, project in projects.items():
             known = self._watchers.get(name)
-            if known is None or known.is_due:
-                self._begin(project)
-
-    def _begin(self, project: Project) -> None:
-        watcher = Watcher(project)
-        try:
-            # The first index can take minutes, and is made when somebody asks for it.
-            if self._pool.open(project).built_with() is None:
-                return
-        except DowseError as error:
-            watcher.error, watcher.failed_at = error, time.monotonic()
-            self._watchers[project.name] = watcher
-            return
-        watcher.thread = threading.Thread(
-            target=self._watch, args=(watcher,), name=f"dowse-watch-{project.name}", daemon=True
-        )
-        self._watchers[project.name] = watcher
-        watcher.thread.start()
+            if known and (known.runs or time.monotonic() - known.failed_at <= _RETRY):
+                continue
+            watcher = Watcher(project)
+            try:
+                # The first index can take minutes, and is made when somebody asks for it.
+                if self._pool.open(project).built_with() is None:
+                    continue
+                watcher.thread = threading.Thread(
+                    target=self._watch, args=(watcher,), name=f"dowse-watch-{name}", daemon=True
+                )
+            except DowseError as error:
+                watcher.error, watcher.failed_at = error, time.monotonic()
+            self._watchers[name] = watcher
+            if watcher.thread:
+                watcher.thread.start()
 
     def _watch(self, watcher: Watcher) -> None:
+        def announce(event: Event | None) -> None:
+            watcher.event = event
+
         def changed(_: IndexReport) -> None:
-            watcher.event = None
+            announce(None)
 
         try:
-            self._pool.watch(watcher.project, changed, watcher.stop, watcher.announce)
+            self._pool.watch(watcher.project, changed, watcher.stop, announce)
         except DowseError as error:
             watcher.error, watcher.failed_at = error, time.monotonic()
         except Exception:  # noqa: BLE001  a bug must not end the others; it is logged
