@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from dowse._config.schema import known_settings
-from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.api import description
 from dowse._interfaces.mcp.tools import TOOLS
 from rows import check_rows
 

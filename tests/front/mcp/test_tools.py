@@ -85,8 +85,8 @@ def test_other_names_cost_little(service: EnginePool) -> None:
     listed = _listed(build_server(VisibleProjects(lambda: service), [], compat=True))
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < _MOST_BYTES + 2560
     by_name = {tool.name: tool for tool in listed.tools}
-    for other, spec in ALIASES.items():
-        brief, full = by_name[other], by_name[spec.name]
+    for other, name in ALIASES.items():
+        brief, full = by_name[other], by_name[name]
         assert set(full.input_schema["properties"]) <= set(brief.input_schema["properties"])
         assert brief.output_schema
         assert full.output_schema

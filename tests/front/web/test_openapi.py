@@ -21,7 +21,7 @@ from schemathesis.python.asgi import ASGIClient
 from starlette.testclient import TestClient
 
 from dowse._config.request import OPTIONS
-from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.api import description
 from dowse._interfaces.http.routes import ROUTES
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application

@@ -113,7 +113,7 @@ from dowse._search.pipeline import SearchSettings
 from dowse._interfaces.cli.main import cli
 from reference import commands_page, root_context, settings_page
 from dowse._interfaces.mcp.tools import tools
-from dowse._interfaces.http.openapi import description
+from dowse._interfaces.http.api import description
 from dowse._interfaces.http.routes import SwitchesRecord
 from dowse._interfaces.cli.draw.hits import draw_trace
 from dowse._config.presets import preset_values

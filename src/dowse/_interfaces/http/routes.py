@@ -62,7 +62,7 @@ from dowse._text.matching import fold
 from dowse.errors import DowseError, NotFound
 
 if TYPE_CHECKING:
-    from dowse._interfaces.http.watching import Watchers
+    from dowse._interfaces.http.server import Watchers
 
 ROOT = "/api/v1"
 """Where the API begins."""
