@@ -265,11 +265,11 @@ CLIENTS = (
 
 def find_client(name: str) -> Client:
     """Return the client of that name."""
-    for client in CLIENTS:
-        if client.name == name:
-            return client
-    known = ", ".join(client.name for client in CLIENTS)
-    raise NotFound(f"{name!r} is not a client that dowse knows.", f"Use one of: {known}.")
+    known = {client.name: client for client in CLIENTS}
+    if name not in known:
+        what = f"{name!r} is not a client that dowse knows."
+        raise NotFound(what, f"Use one of: {', '.join(known)}.")
+    return known[name]
 
 
 def start_command(project: str | None) -> list[str]:

@@ -8,8 +8,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -270,11 +270,20 @@ class _Handlers:
     async def read_resource(
         self, _: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+
+        def read() -> tuple[str, str]:
+            project, document = parse_uri(uri)
+            with self._projects.engine(project) as engine:
+                found = engine.get(document)
+                text = quoted(engine, found.document, found.first_line, found.text)
+                return media_type(found.document), text
+
         try:
-            contents = await self._aside(partial(read, self._projects, str(params.uri)))
+            kind, text = await self._aside(read)
         except DowseError as error:
-            data = {"uri": str(params.uri)}
-            raise MCPError(types.INVALID_PARAMS, visible_line(str(error)), data) from error
+            raise MCPError(types.INVALID_PARAMS, visible_line(str(error)), {"uri": uri}) from error
+        contents = types.TextResourceContents(uri=uri, mime_type=kind, text=text, _meta=dict(_DATA))
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(
@@ -340,19 +349,19 @@ def page(projects: VisibleProjects, cursor: str | None) -> tuple[list[types.Reso
     """
     after = parse_uri(cursor) if cursor else ("", "")
     found = list(islice(_entries(projects, after), _PAGE + 1))
-    shown = [_resource(project, entry) for project, entry in found[:_PAGE]]
+    shown = [
+        types.Resource(
+            uri=uri_of(project, entry.id),
+            name=visible_line(entry.id),
+            title=visible_line(entry.fields.title) or None,
+            description=visible_line(entry.fields.description) or None,
+            mime_type=media_type(entry.id),
+            size=entry.size,
+            annotations=types.Annotations(last_modified=iso(entry.modified)),
+        )
+        for project, entry in found[:_PAGE]
+    ]
     return shown, shown[-1].uri if len(found) > _PAGE else None
-
-
-def read(projects: VisibleProjects, uri: str) -> types.TextResourceContents:
-    """Read the text of a document."""
-    project, document = parse_uri(uri)
-    with projects.engine(project) as engine:
-        passage = engine.get(document)
-        text = quoted(engine, passage.document, passage.first_line, passage.text)
-    return types.TextResourceContents(
-        uri=uri, mime_type=media_type(passage.document), text=text, _meta=dict(_DATA)
-    )
 
 
 def _entries(
@@ -368,18 +377,6 @@ def _entries(
                 yield project.name, entry
 
 
-def _resource(project: str, entry: DocumentEntry) -> types.Resource:
-    return types.Resource(
-        uri=uri_of(project, entry.id),
-        name=visible_line(entry.id),
-        title=visible_line(entry.fields.title) or None,
-        description=visible_line(entry.fields.description) or None,
-        mime_type=media_type(entry.id),
-        size=entry.size,
-        annotations=types.Annotations(last_modified=iso(entry.modified)),
-    )
-
-
 # ── The transports ───────────────────────────────────────────────────────────
 
 
@@ -391,22 +388,17 @@ class _Sessions(StreamableHTTPSessionManager):
 
     def _admit_session(self, *arguments: Any) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= (self.max_sessions or _MOST_SESSIONS):
-            self._drop_the_longest_idle()
+            # The time at which each would expire grows with its last request; one at work has none.
+            expiring = {
+                name: one.idle_scope
+                for name, one in self._server_instances.items()
+                if one.idle_scope is not None and math.isfinite(one.idle_scope.deadline)
+            }
+            if expiring:
+                oldest = min(expiring, key=lambda name: expiring[name].deadline)
+                del self._server_instances[oldest]
+                expiring[oldest].cancel()  # its task ends, and cleans up behind it
         return super()._admit_session(*arguments)
-
-    def _drop_the_longest_idle(self) -> None:
-        # The time at which each would expire grows with its last request; one at work has none.
-        expiring = {
-            name: one.idle_scope.deadline
-            for name, one in self._server_instances.items()
-            if one.idle_scope is not None and math.isfinite(one.idle_scope.deadline)
-        }
-        if not expiring:
-            return
-        oldest = min(expiring, key=expiring.__getitem__)
-        scope = self._server_instances.pop(oldest).idle_scope
-        if scope is not None:
-            scope.cancel()  # its task ends, and cleans up behind it
 
 
 class McpEndpoint:
@@ -420,19 +412,14 @@ class McpEndpoint:
         named = {one.name: pool.workspace.description(one) for one in pool.projects()}
         visible = VisibleProjects(lambda: pool, pool.only)
         server = build_server(visible, introduced(named), compat=compat)
-        self._sessions = _Sessions(
+        sessions = _Sessions(
             server,
             session_idle_timeout=_IDLE_SECONDS,
             max_sessions=_MOST_SESSIONS,
             max_request_body_size=_MOST_BYTES,
         )
-        self.app: ASGIApp = StreamableHTTPASGIApp(self._sessions)
-
-    @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
-        """Keep sessions alive; to be entered once, in the lifespan of the server."""
-        async with self._sessions.run():
-            yield
+        self.app: ASGIApp = StreamableHTTPASGIApp(sessions)
+        self.run = sessions.run
 
 
 def serve_stdio(
