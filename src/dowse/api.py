@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import date
 from functools import partial, wraps
 from pathlib import Path
@@ -86,7 +86,7 @@ class Asking(TypedDict, total=False):
     settings: Mapping[str, Any]  # any other setting of the call, by its full name
 
 
-class Dowse:
+class Dowse(AbstractContextManager["Dowse"]):
     """A project, open: safe from several threads, and to be closed or used in a `with`."""
 
     def __init__(
@@ -126,9 +126,6 @@ class Dowse:
         """Open it again in the process that it is sent to: by its name, with the same parts."""
         place = self._within[0] if self._within else self.project.name
         return partial(type(self), place, **self._opening), ()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -340,7 +337,7 @@ class OpeningAll(TypedDict, total=False):
     reranker: Reranker | None
 
 
-class AllDowse:
+class AllDowse(AbstractContextManager["AllDowse"]):
     """All projects of a user, to be searched at once and closed, or used in a `with`."""
 
     def __init__(
@@ -371,9 +368,6 @@ class AllDowse:
     def close(self) -> None:
         """Close all that were opened."""
         self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -211,11 +211,8 @@ class ChunkedDocument(Struct, frozen=True):
         first, fields = self.chunks[0], self.document.fields
         named: list[tuple[NameKind, str]] = [("title", fields.title)] if fields.title else []
         named += [("alias", alias) for alias in fields.aliases]
-        place = first.start, first.first_line
-        return [*((first, Name(kind, (name,), *place)) for kind, name in named), *self._headings()]
-
-    def _headings(self) -> Iterator[tuple[Chunk, Name]]:
-        """Return each heading with the chunk that has it; what is left out at the end has none."""
+        beginning = first.start, first.first_line
+        found = [(first, Name(kind, (name,), *beginning)) for kind, name in named]
         ends, text = [chunk.end for chunk in self.chunks], self.document.text
         above: list[Heading] = []
         for heading in self.document.headings:
@@ -225,7 +222,8 @@ class ChunkedDocument(Struct, frozen=True):
                 chunk = self.chunks[place]
                 line = chunk.first_line + text.count("\n", chunk.start, heading.start)
                 path = tuple(one.text for one in above)
-                yield chunk, Name("heading", path, heading.start, line)
+                found.append((chunk, Name("heading", path, heading.start, line)))
+        return found  # what is left out at the end has no chunk
 
 
 def embedding_text(

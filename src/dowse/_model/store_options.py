@@ -124,8 +124,7 @@ class StoreOptions(Options, frozen=True):
         if self.url:
             self.database  # noqa: B018  (it raises)
         self.engine  # noqa: B018  (as above)
-        for option in ("name", "prefix"):
-            value = getattr(self, option)
+        for option, value in (("name", self.name), ("prefix", self.prefix)):
             if value and not _INDEX_NAME.fullmatch(value):
                 raise BadSettings(
                     f"store.{option} must be letters, digits and underscores, not {value!r}.",

@@ -42,7 +42,8 @@ class AllProjects:
         projects: Projects,
         open_project: Callable[[Project], Engine],
     ) -> None:
-        self._projects, self._broken = projects.read()
+        known, self._broken = projects.read()
+        self._projects = {one.name: one for one in known}
         self._open = open_project
         self._engines: dict[str, Engine] = {}
 
@@ -50,18 +51,17 @@ class AllProjects:
     def hold(self) -> Iterator[None]:
         """Open the index of each project once for everything that this thread reads inside."""
         with ExitStack() as stack:
-            for project in self._projects:
+            for name in self._projects:
                 with suppress(DowseError, OSError):  # the search says why it cannot be opened
-                    stack.enter_context(self.of(project.name).hold())
+                    stack.enter_context(self.of(name).hold())
             yield
 
     def of(self, project: str) -> Engine:
         """Return the engine of the project that a hit is from."""
         if project not in self._engines:
-            found = next((one for one in self._projects if one.name == project), None)
-            if found is None:
+            if project not in self._projects:
                 raise NotFound(f"There is no project {project!r}.", "See: dowse project list")
-            self._engines[project] = self._open(found)
+            self._engines[project] = self._open(self._projects[project])
         return self._engines[project]
 
     def search(self, request: SearchRequest) -> Response:
@@ -99,9 +99,9 @@ class AllProjects:
     @property
     def writes_answers(self) -> bool:
         """Tell whether a language model writes the answers of one of the projects."""
-        for project in self._projects:
+        for name in self._projects:
             with suppress(DowseError, OSError):  # the search reports it
-                if self.of(project.name).writes_answers:
+                if self.of(name).writes_answers:
                     return True
         return False
 
@@ -111,22 +111,21 @@ class AllProjects:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
         found: dict[str, Response] = {}
         failed = [f"{one.what} {one.repair}" for one in self._broken]
-        for project in self._projects:
+        for name in self._projects:
             try:
-                engine = self.of(project.name)
+                engine = self.of(name)
                 with engine.hold():
-                    found[project.name] = ask(engine)
+                    found[name] = ask(engine)
             except (DowseError, OSError) as error:
-                failed.append(f"{project.name} was not searched: {error}")
+                failed.append(f"{name} was not searched: {error}")
         if not found:
             raise IndexUnusable("No project can be searched.", " ".join(failed))
         return found, failed
 
     def _limit(self, request: SearchRequest) -> int:
         """Return how many results there are: as many as asked for, or as any project would give."""
-        if _TOP_N in request.changes:
-            return int(request.changes[_TOP_N])
-        return max(int(engine.settings.search.top_n) for engine in self._engines.values())
+        usual = max(int(engine.settings.search.top_n) for engine in self._engines.values())
+        return int(request.changes.get(_TOP_N, usual))
 
 
 def _merged(

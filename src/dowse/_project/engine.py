@@ -166,7 +166,7 @@ def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 # ── An open project ───────────────────────────
 
 
-class Engine:
+class Engine(AbstractContextManager["Engine"]):
     """An open project; safe from several threads."""
 
     def __init__(self, project: Project, settings: Settings, parts: Parts) -> None:
@@ -175,9 +175,6 @@ class Engine:
         self._words = KnownWords(settings.learned_words or MANY_WORDS)
         self._held = threading.local()
         self._fitting: Stamp | None = None  # the last stamp that was found to fit
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from dowse.api import Dowse
-from dowse.integrations.metadata import metadata_of
+from dowse.integrations import metadata_of
 
 
 class DowseRetriever(BaseRetriever):

@@ -10,7 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from dowse._model import Hit
 from dowse.api import Dowse
-from dowse.integrations.metadata import metadata_of
+from dowse.integrations import metadata_of
 
 # What a model reads of a passage in addition to its text; the rest is for programs.
 _READ = {"title", "header_path", "document", "modified"}
