@@ -246,7 +246,7 @@ def header_line(header_path: tuple[str, ...]) -> str:
     return " > ".join(header_path)
 
 
-# ── What an index is built with ─────────────────────────────────────────────
+# ── What an index is built with ─────────────────────────────────────────────────
 
 Stamp = dict[str, Any]
 """What an index was built with: format version, model, chunking and analysis settings."""
@@ -282,7 +282,7 @@ Scores = list[tuple[ChunkKey, float]]
 """Chunks with a raw score each, best first."""
 
 
-# ── Vectors ──────────────────────────────────────────────────────────────────
+# ── Vectors ─────────────────────────────────────────────────────────────────────
 
 if TYPE_CHECKING:  # these records are also used where loading numpy would take too long
     import numpy as np
@@ -323,7 +323,7 @@ def short_id(document_id: str) -> str:
     return hashlib.sha256(document_id.encode()).hexdigest()[:8]
 
 
-# ── Documents and their chunks ────────────────────────────────────────────────
+# ── Documents and their chunks ──────────────────────────────────────────────────
 
 
 class FileState(Struct, frozen=True, gc=False):
@@ -473,7 +473,7 @@ def modified(fields: Fields, mtime_ns: int) -> float:
     return mtime_ns / 1e9 if fields.modified is None else fields.modified
 
 
-# ── Progress ─────────────────────────────────────────────────────────────────
+# ── Progress ────────────────────────────────────────────────────────────────────
 
 
 class IndexReport(Struct, frozen=True):

@@ -96,7 +96,7 @@ class Parts(Struct, frozen=True):
     turn: AbstractContextManager[object] = nullcontext()  # what a search holds while it computes
 
 
-# ── What an index is built with: old and new are never mixed ─────────────────
+# ── What an index is built with: old and new are never mixed ────────────────────
 
 _NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
 
@@ -163,7 +163,7 @@ def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{name}", value
 
 
-# ── An open project ───────────────────────────
+# ── An open project ─────────────────────────────────────────────────────────────
 
 
 class Engine(AbstractContextManager["Engine"]):

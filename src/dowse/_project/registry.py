@@ -286,7 +286,17 @@ class Projects:
             )
         file = folder / "project.toml"
         try:
-            _move_aside(file)
+            if file.is_file() and not file.is_symlink() and file.stat().st_size == 0:
+                file.unlink()
+            elif os.path.lexists(file):
+                number, kept = 1, file.with_suffix(".toml.broken")
+                while (
+                    os.path.lexists(kept) and not kept.is_file()
+                ):  # only a former file is replaced
+                    number += 1
+                    kept = file.with_suffix(f".toml.broken-{number}")
+                file.rename(kept)
+            sync_folder(folder)
         except OSError as error:
             raise BadSettings(
                 f"{file} cannot be replaced: {error.strerror}.", _advice(folder, has_roots=True)
@@ -366,19 +376,6 @@ def _advice(folder: Path, *, has_roots: bool) -> str:
         f"Write it again with: dowse project restore {name} PATH,"
         f" or forget it with: dowse project remove {name}"
     )
-
-
-def _move_aside(file: Path) -> None:
-    """Make place for a new project.toml; whatever has content is kept next to it."""
-    if file.is_file() and not file.is_symlink() and file.stat().st_size == 0:
-        file.unlink()
-    elif os.path.lexists(file):
-        number, kept = 1, file.with_suffix(".toml.broken")
-        while os.path.lexists(kept) and not kept.is_file():  # only a former file is replaced
-            number += 1
-            kept = file.with_suffix(f".toml.broken-{number}")
-        file.rename(kept)
-    sync_folder(file.parent)
 
 
 # ── Changing one value of a TOML file ────────────────────────────────────────
