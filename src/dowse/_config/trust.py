@@ -8,11 +8,11 @@ changes. Which settings that concerns is declared with each of them, see `dowse.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -84,7 +84,9 @@ def read_local(
     roots = [Path(os.path.realpath(home / root)) for root in table.roots]
     outside = [root for root in roots if not root.is_relative_to(home)]
     strange = _why_strange(path)
-    digest = _digest(data, outside, strange)
+    # A link can lead elsewhere while the file does not change.
+    leads_to = "\0".join([*map(str, outside), *filter(None, [strange])])
+    digest = sha256(data + b"\0" + leads_to.encode("utf-8", "surrogateescape")).hexdigest()
     outside += _left_out(home, [root for root in roots if root not in {home, *outside}], present)
     inside = tuple(root for root in roots if root not in outside) or (home,)
     if trust.covers(path, digest):
@@ -173,10 +175,3 @@ def _consents(data: bytes) -> dict[str, str | None]:
     except UNREADABLE:
         return {}
     return known if isinstance(known, dict) else {}
-
-
-def _digest(data: bytes, outside: Sequence[Path], strange: str) -> str:
-    """Hash the file and where its links lead today: a link can change while the file does not."""
-    also = [*map(str, outside), *([strange] if strange else [])]
-    leads_to = "\0".join(also).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(data + b"\0" + leads_to).hexdigest()

@@ -135,6 +135,11 @@ def _merged(
     near = [hit for one in found.values() for hit in one.nearest]
     good = any(one.hits and not one.no_good_match for one in found.values())
     calibrations = {one.calibration for one in found.values()}
+    # A notice that all projects have is said once, others with the names of theirs.
+    common = set.intersection(*(set(one.notices) for one in found.values()))
+    notices = [one for one in next(iter(found.values())).notices if one in common]
+    for name, response in found.items():
+        notices += [f"{name}: {one}" for one in response.notices if one not in common]
     return Response(
         project=ALL,
         query=query,
@@ -148,7 +153,7 @@ def _merged(
         counts=_sums([one.counts for one in found.values()]) | {"top_n": len(hits)},
         seconds=_sums([one.seconds for one in found.values()]),
         calibration=calibrations.pop() if len(calibrations) == 1 else "",
-        notices=(*_notices(found), *failed),
+        notices=(*notices, *failed),
     )
 
 
@@ -177,15 +182,3 @@ def _sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for part in parts:
         total.update(part)
     return dict(total)
-
-
-def _notices(found: Mapping[str, Response]) -> Iterator[str]:
-    """Return the notices: once where all projects have the same, otherwise with their names."""
-    everywhere = [
-        notice
-        for notice in next(iter(found.values())).notices
-        if all(notice in one.notices for one in found.values())
-    ]
-    yield from everywhere
-    for name, one in found.items():
-        yield from (f"{name}: {notice}" for notice in one.notices if notice not in everywhere)
