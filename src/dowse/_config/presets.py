@@ -16,51 +16,6 @@ _RANK_FUSION: dict[str, Value] = {
     "fuse.keyword": 1.0,
 }
 
-# Sections of 1500 to 2000 characters and chunks of about 500 in them, with the headings above.
-_CHUNKS_BY_HEADINGS: dict[str, Value] = {
-    "chunk.strategy": "headers",
-    "chunk.section_min": 1500,
-    "chunk.section_max": 2000,
-    "chunk.chunk_min": 200,
-    "chunk.chunk_goal": 500,
-    "chunk.chunk_max": 1500,
-    "chunk.overlap": 100,
-    "chunk.context": "headings",
-}
-
-_WEIGHTED_FIELDS: dict[str, Value] = {
-    "keyword.stemming": True,
-    "keyword.stopwords": True,
-    "keyword.title": 3.0,
-    "keyword.headers": 2.5,
-    "keyword.keywords": 2.5,
-    "keyword.description": 2.0,
-    "keyword.tags": 2.0,
-    "keyword.aliases": 1.5,
-    "keyword.author": 1.0,
-    "keyword.category": 1.0,
-    "keyword.content": 1.0,
-}
-
-# Windows of the text as it is: nothing is added to them, and nothing in them weighs more.
-_PLAIN_WINDOWS: dict[str, Value] = {
-    "chunk.strategy": "fixed",
-    "chunk.fixed_size": 1000,
-    "chunk.fixed_overlap": 200,
-    "chunk.context": "none",
-    "keyword.stemming": False,
-    "keyword.stopwords": False,
-    "keyword.title": 1.0,
-    "keyword.headers": 0.0,
-    "keyword.keywords": 1.0,
-    "keyword.description": 1.0,
-    "keyword.tags": 1.0,
-    "keyword.aliases": 1.0,
-    "keyword.author": 1.0,
-    "keyword.category": 1.0,
-    "keyword.content": 1.0,
-}
-
 PRESETS: Mapping[str, Mapping[str, Value]] = {
     # Documentation of all kinds.
     "general": {"fuse.semantic": 1.0, "fuse.keyword": 1.0, "recency.bias": 0.5},
@@ -73,8 +28,26 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The Markdown search with eleven strategies, as it came.
     "seed-a": {
         **_RANK_FUSION,
-        **_CHUNKS_BY_HEADINGS,
-        **_WEIGHTED_FIELDS,
+        # Sections of 1500 to 2000 characters, chunks of about 500 in them, with the headings above.
+        "chunk.strategy": "headers",
+        "chunk.section_min": 1500,
+        "chunk.section_max": 2000,
+        "chunk.chunk_min": 200,
+        "chunk.chunk_goal": 500,
+        "chunk.chunk_max": 1500,
+        "chunk.overlap": 100,
+        "chunk.context": "headings",
+        "keyword.stemming": True,
+        "keyword.stopwords": True,
+        "keyword.title": 3.0,
+        "keyword.headers": 2.5,
+        "keyword.keywords": 2.5,
+        "keyword.description": 2.0,
+        "keyword.tags": 2.0,
+        "keyword.aliases": 1.5,
+        "keyword.author": 1.0,
+        "keyword.category": 1.0,
+        "keyword.content": 1.0,
         "vocabulary.size": 10_000,
         "search.top_n": 5,
         "search.top_k": -1,  # max(10, 2 × top_n)
@@ -93,21 +66,35 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The vector engine and the keyword engine, thirty candidates each, as it came.
     "seed-b": {
         **_RANK_FUSION,
-        **_PLAIN_WINDOWS,
+        # Windows of the text as it is: nothing is added to them, and nothing in them weighs more.
+        "chunk.strategy": "fixed",
+        "chunk.fixed_size": 1000,
+        "chunk.fixed_overlap": 200,
+        "chunk.context": "none",
+        "keyword.stemming": False,
+        "keyword.stopwords": False,
+        "keyword.title": 1.0,
+        "keyword.headers": 0.0,
+        "keyword.keywords": 1.0,
+        "keyword.description": 1.0,
+        "keyword.tags": 1.0,
+        "keyword.aliases": 1.0,
+        "keyword.author": 1.0,
+        "keyword.category": 1.0,
+        "keyword.content": 1.0,
         "search.top_n": 10,
         "search.top_k": 30,
     },
 }
 """What each preset sets, by its name; `preset_values` adds what follows from the tables."""
 
-_ALL_ELSE_OFF = {"seed-a", "seed-b"}  # stages that those systems did not have must not run
-
 
 def preset_values(name: str) -> Mapping[str, Value]:
     """Return all settings of a preset; raise `BadSettings` when there is none of that name."""
     if name not in PRESETS:
         raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.")
-    return {**(_everything_off() if name in _ALL_ELSE_OFF else {}), **PRESETS[name]}
+    # Stages that the two systems did not have must not run.
+    return {**(_everything_off() if name in {"seed-a", "seed-b"} else {}), **PRESETS[name]}
 
 
 @cache

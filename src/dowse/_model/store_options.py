@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -198,16 +199,10 @@ def _port(setting: str, url: str, written: str | None, usual: int, example: str)
 
 
 def _parameter(setting: str, entry: str) -> tuple[str, float | int | str]:
-    name, sign, value = entry.partition("=")
-    if not sign or not name.strip().isidentifier() or not value.strip():
+    name, sign, value = (part.strip() for part in entry.partition("="))
+    if not sign or not name.isidentifier() or not value:
         raise BadSettings(f"{setting} holds {entry!r}, which is no parameter.", "Write: NAME=VALUE")
-    return name.strip(), _number(value.strip())
-
-
-def _number(value: str) -> float | int | str:
     for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
+        with suppress(ValueError):
+            return name, kind(value)
+    return name, value
