@@ -401,9 +401,6 @@ _read_at = getattr(os, "pread", _seek_and_read)
 
 # ── Scanning ──────────────────────────────────────────────────────────────
 
-_SAMPLED = 16  # one of so many numbers is looked at to guess how small the smallest are
-_MANY = 4  # samples that must be among the smallest for the guess to be any good
-
 
 def distances(codes: Codes, asked: NDArray[np.uint64]) -> NDArray[np.uint16]:
     """Count in how many bits each code differs from the one asked for."""
@@ -437,26 +434,7 @@ def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
     """
     if count >= len(values):
         return np.arange(len(values))
-    likely = None if slack else _likely(values, count)
-    if likely is None:
-        return np.flatnonzero(values <= np.partition(values, count - 1)[count - 1] + slack)
-    few = values[likely]
-    found: Rows = likely[few <= np.partition(few, count - 1)[count - 1]]
-    return found
-
-
-def _likely(values: NDArray[Any], count: int) -> Rows | None:
-    """Find places that include those of the smallest; None where a sample does not tell.
-
-    To partition a million numbers takes longer than the scan that they come from.
-    """
-    rank = count // _SAMPLED
-    if rank < _MANY or _SAMPLED * count > len(values):
-        return None
-    sample = values[::_SAMPLED]
-    generous = min(len(sample) - 1, 2 * rank)
-    found = np.flatnonzero(values <= np.partition(sample, generous)[generous])
-    return found if len(found) >= count else None
+    return np.flatnonzero(values <= np.partition(values, count - 1)[count - 1] + slack)
 
 
 ROTATION = "rotation.npy"

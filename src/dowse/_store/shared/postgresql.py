@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 
 import psycopg
 from msgspec import Struct
-from msgspec.structs import replace
 from psycopg import errors, sql
 from psycopg.adapt import Loader
 from psycopg.types.numeric import Int8Dumper
@@ -372,14 +371,6 @@ class PostgresSchema:
         with suppress(Empty):
             while True:
                 self._idle.get_nowait()[0].close()
-
-    def neighbours(self) -> tuple[PostgresSchema, PostgresSchema]:
-        """The schemas of an index that is to follow this one, and of the one that it replaced."""
-        schema = self.address.schema
-        return tuple(  # type: ignore[return-value]
-            PostgresSchema(replace(self.address, schema=f"{schema}_{place}"))
-            for place in ("next", "last")
-        )
 
     def drop(self) -> None:
         """Remove the index with all of its tables."""

@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from dowse._model import Announce, ChunkedDocument, Finding, silent
 from dowse._model.ports import Analyzer, IndexReader
 from dowse._model.store_options import StoreOptions
@@ -170,7 +172,11 @@ class PostgresStore:
             if not SharedDatabase(connection).generation:  # there is nothing to keep
                 yield _Writing(connection, self._server, self._analyzer, self._indexes, "")
                 return
-            name, (following, former) = self._server.address.schema, self._server.neighbours()
+            name, address = self._server.address.schema, self._server.address
+            following, former = (
+                PostgresSchema(replace(address, schema=f"{name}_{place}"))
+                for place in ("next", "last")
+            )
             following.drop()  # by a run that was killed
             try:
                 with following.writing(0.0, "") as other:
