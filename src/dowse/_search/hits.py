@@ -87,15 +87,27 @@ def _shown(candidate: Candidate) -> tuple[int, int, str]:
     best, others = candidate.stored, [one.stored for one in candidate.others]
     if (heading := candidate.heading) is not None:  # what is before it belongs to something else
         others = [one for one in others if one.chunk.start > best.chunk.start]
-    shown = range_around(best, others)
-    text, end = "", shown[0].chunk.start
+    shown = [best]
+    while True:  # join it with those of the others, best first, that touch it and fit
+        first, last = shown[0], shown[-1]
+        near = [
+            one
+            for one in others
+            if (_touches(one, first) and last.chunk.end - one.chunk.start <= _LONGEST)
+            or (_touches(last, one) and one.chunk.end - first.chunk.start <= _LONGEST)
+        ]
+        if not near:
+            break
+        others.remove(near[0])
+        shown = sorted([*shown, near[0]], key=_BY_START)
+    text, end = "", first.chunk.start
     for one in shown:  # what a passage repeats of the one before it is there once
         text += one.text[end - one.chunk.start :]
         end = one.chunk.end
-    last_line = shown[-1].chunk.last_line
+    last_line = last.chunk.last_line
     if heading is not None:
         return heading.line, last_line, text[heading.start - best.chunk.start :]
-    return shown[0].chunk.first_line, last_line, text
+    return first.chunk.first_line, last_line, text
 
 
 def _more(candidate: Candidate, first_line: int, last_line: int) -> tuple[OtherPassage, ...]:
@@ -106,8 +118,15 @@ def _more(candidate: Candidate, first_line: int, last_line: int) -> tuple[OtherP
         for one in candidate.others
         if one.stored.chunk.first_line < first_line or one.stored.chunk.last_line > last_line
     ]
+    runs: list[list[StoredChunk]] = []  # of passages that follow each other
+    for one in sorted(elsewhere, key=_BY_START):
+        if runs and _touches(runs[-1][-1], one):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    order = {one.key: place for place, one in enumerate(elsewhere)}
     more = []
-    for run in ranges(elsewhere):
+    for run in sorted(runs, key=lambda run: min(order[one.key] for one in run)):
         best = max(run, key=lambda one: scores[one.key])
         levels = zip(*(one.chunk.header_path for one in run), strict=False)
         shared = takewhile(lambda level: len(set(level)) == 1, levels)
@@ -117,47 +136,12 @@ def _more(candidate: Candidate, first_line: int, last_line: int) -> tuple[OtherP
     return tuple(more)
 
 
-# ── Passages of one document that follow each other ──────────────────────────
-
-Range = tuple[StoredChunk, ...]
-"""Passages that follow each other without a gap, in the order of the text."""
-
 _LONGEST = 3000  # characters that are shown together: two passages of the largest size
 _BY_START = attrgetter("chunk.start")
 
 
-def range_around(best: StoredChunk, others: Sequence[StoredChunk]) -> Range:
-    """Join the passage with those of the others, best first, that touch it and fit."""
-    around: Range = (best,)
-    waiting = list(others)
-    while True:
-        first, last = around[0], around[-1]
-        near = [
-            one
-            for one in waiting
-            if (_touches(one, first) and last.chunk.end - one.chunk.start <= _LONGEST)
-            or (_touches(last, one) and one.chunk.end - first.chunk.start <= _LONGEST)
-        ]
-        if not near:
-            return around
-        waiting.remove(near[0])
-        around = tuple(sorted((*around, near[0]), key=_BY_START))
-
-
 def _touches(one: StoredChunk, following: StoredChunk) -> bool:
     return one.chunk.start < following.chunk.start <= one.chunk.end < following.chunk.end
-
-
-def ranges(passages: Sequence[StoredChunk]) -> list[Range]:
-    """Join the passages that follow each other; the range of the first comes first."""
-    runs: list[list[StoredChunk]] = []
-    for one in sorted(passages, key=_BY_START):
-        if runs and _touches(runs[-1][-1], one):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    order = {one.key: place for place, one in enumerate(passages)}
-    return sorted(map(tuple, runs), key=lambda run: min(order[one.key] for one in run))
 
 
 # ── The part of a text that shows best why it was found ─────────────────────────
@@ -167,6 +151,7 @@ _LENGTH = 200  # characters
 _LEAD = 40  # characters before the first match that make it readable
 _BREAK = re.compile(r": | · ")  # what follows can be read without what is before it
 _STARS = re.compile(r"\*{2,}")
+_STARS_AFTER_A_MARK = re.compile(r"\A\*+|\*{2,}")
 
 Rarity = Mapping[str, float]
 """How much each term says about a text that has it; 1 for a term that is not named."""
@@ -255,7 +240,15 @@ def _places(text: str, part: str) -> Iterator[int]:
 
 def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
     """Choose where to begin and end, so that the window says most and cuts no word."""
-    start = _readable_start(text, marks[_best_first(marks, weights)].start) if marks else 0
+    match = marks[_best_first(marks, weights)].start if marks else 0
+    start = max(0, match - _LEAD)
+    if start:
+        ends = [*sentence_ends(text, start, match)]
+        ends += [found.end() for found in _BREAK.finditer(text, start, match)]
+        if ends:
+            start = max(ends) + (text[max(ends)] == " ")
+        else:
+            start = min(_next_word(text, start), match)
     if len(text) - start < _LENGTH:
         # Near the end there is room for more of what comes before.
         start = min(start, _next_word(text, len(text) - _LENGTH))
@@ -287,17 +280,6 @@ def _best_first(marks: list[Mark], weights: Weights) -> int:
     return best
 
 
-def _readable_start(text: str, match: int) -> int:
-    earliest = max(0, match - _LEAD)
-    if not earliest:
-        return 0
-    ends = [*sentence_ends(text, earliest, match)]
-    ends += [found.end() for found in _BREAK.finditer(text, earliest, match)]
-    if not ends:
-        return min(_next_word(text, earliest), match)
-    return max(ends) + (text[max(ends)] == " ")
-
-
 def _next_word(text: str, place: int) -> int:
     """Find the first place from here on where a window may begin without cutting a word."""
     if place <= 0:
@@ -315,20 +297,19 @@ def _may_cut(text: str, place: int) -> bool:
 
 
 def _drawn(text: str, start: int, end: int, marks: list[Mark]) -> str:
-    drawn = ""
+    """Draw each mark between two stars; other stars are escaped where they would be taken so."""
+    parts: list[str] = []
     for mark in marks:
         # Stars that touch a mark are drawn inside it: outside they would seem to be part of it.
         before = text[start : mark.start].rstrip("*")
         inside = text[start + len(before) : min(mark.end, end)].replace("*", r"\*")
-        drawn += _escaped(before, after_mark=bool(drawn)) + f"**{inside}**"
+        parts += [before, f"**{inside}**"]
         start = min(mark.end, end)
-    return (drawn + _escaped(text[start:end], after_mark=bool(drawn))).strip()
-
-
-def _escaped(text: str, *, after_mark: bool) -> str:
-    """Escape the stars of a text where they would be taken for marks."""
-    text = _STARS.sub(lambda stars: r"\*" * len(stars[0]), text)
-    return "\\" + text if after_mark and text.startswith("*") else text
+    parts.append(text[start:end])
+    for place in range(0, len(parts), 2):
+        stars = _STARS_AFTER_A_MARK if place else _STARS
+        parts[place] = stars.sub(lambda found: r"\*" * len(found[0]), parts[place])
+    return "".join(parts).strip()
 
 
 # ── A passage as its readers see it: on one line, without markup, still knowing its lines ───

@@ -52,27 +52,25 @@ def understand_query(search: SearchState) -> None:
     for one in STRATEGIES:
         if one.uses == "vectors":  # chunks that have one already are not better than the rest
             search.weights[one.name] *= parts.embedded
-    search.query = _as_answer(search) if mode.hypothesis else _as_query(search)
+    if mode.hypothesis:
+        search.query = _as_answer(search)
+    else:
+        reader, analyzer = search.reader, parts.analyzer
+
+        @cache
+        def has_field(name: str) -> bool:
+            return bool(len(reader.matching([Condition("field", name=name, sign="has")])))
+
+        def beginning(prefix: str) -> Sequence[str]:
+            return reader.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
+
+        query = understand(written, analyzer, Known(has_field, beginning, parts.now))
+        search.query = correct(query, reader, analyzer)  # what nothing would match
     filters = (*search.conditions, *search.request.filters.conditions(parts.now))
     if written.strip() or not filters:  # otherwise a filter takes its place
         search.notices += search.query.notices
     search.conditions = (*filters, *search.query.conditions)
     search.embedded_text = search.query.text
-
-
-def _as_query(search: SearchState) -> Query:
-    """Read the query with its signs, and correct what nothing would match."""
-    reader, analyzer = search.reader, search.parts.analyzer
-
-    @cache
-    def has_field(name: str) -> bool:
-        return bool(len(reader.matching([Condition("field", name=name, sign="has")])))
-
-    def beginning(prefix: str) -> Sequence[str]:
-        return reader.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
-
-    known = Known(has_field, beginning, search.parts.now)
-    return correct(understand(search.request.query, analyzer, known), reader, analyzer)
 
 
 def _as_answer(search: SearchState) -> Query:

@@ -223,7 +223,10 @@ class KeywordIndex:
         if not terms or limit < 1 or (among is not None and not len(among)):
             return []
         query = tantivy.Query.boolean_query(
-            [(tantivy.Occur.Should, self._term(field, term)) for term in terms]
+            [
+                (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, field, term, "freq"))
+                for term in terms
+            ]
         )
         if among is not None and len(among) <= _LISTED:
             listed = tantivy.Query.term_set_query(self._schema, "key", among.tolist())
@@ -242,7 +245,7 @@ class KeywordIndex:
         if not terms:
             query = tantivy.Query.all_query()
         elif len(terms) == 1:
-            query = self._term(field, terms[0])
+            query = tantivy.Query.term_query(self._schema, field, terms[0], "freq")
         else:
             query = tantivy.Query.phrase_query(self._schema, field, list(terms))
         keys, _ = self._fetch(tantivy.Query.const_score_query(query, 0.0), max(1, self.size))
@@ -256,7 +259,9 @@ class KeywordIndex:
             # This counts deleted chunks until their segment is merged, which matters for rare
             # terms alone, and those are quickly counted.
             if 0 < found[term] <= _RARE:
-                hits: Any = self._searcher.search(self._term(field, term), 1, count=True)
+                hits: Any = self._searcher.search(
+                    tantivy.Query.term_query(self._schema, field, term, "freq"), 1, count=True
+                )
                 found[term] = int(hits.count)
         return found
 
@@ -284,9 +289,6 @@ class KeywordIndex:
         hits = self._searcher.search(query, count, count=False).hits
         keys: Any = self._searcher.fast_field_values("key", [address for _, address in hits])
         return keys, [score for score, _ in hits]
-
-    def _term(self, field: KeywordField, term: str) -> tantivy.Query:
-        return tantivy.Query.term_query(self._schema, field, term, "freq")
 
 
 def _open_searcher(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:

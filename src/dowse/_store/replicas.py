@@ -199,11 +199,6 @@ class Indexes(NamedTuple):
     vectors: OpenVectors
     conditions: ConditionCache
 
-    @property
-    def are_whole(self) -> bool:
-        """Whether no file that is still being read was truncated since it was opened."""
-        return self.keyword.is_whole and self.vectors.is_whole
-
     def reader(self, sql: Statements) -> IndexReader:
         """Read the index: the tables in one transaction, and the replicas at its generation."""
         return IndexReader(
@@ -244,9 +239,11 @@ class Replicas:
         What is open already is kept. Raises `Damaged` when a file is not as it was written.
         """
         with self._opening:
-            if self._opened is not None and not self._opened[1].are_whole:
-                self._opened = None
-                self._trusted.clear()  # so that all files are verified again
+            if self._opened is not None:
+                known = self._opened[1]
+                if not (known.keyword.is_whole and known.vectors.is_whole):
+                    self._opened = None  # a file that is still read was truncated since
+                    self._trusted.clear()  # so that all files are verified again
             if self._opened is None or self._opened[0] != database.id:
                 indexes = self._open(database)
                 if indexes is None:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dowse._text.links import WIKILINK, read_wikilink
 from dowse._text.matching import fold_name
@@ -90,33 +90,32 @@ def _without_frontmatter(text: str) -> str:
     return text[end + 4 :].partition("\n")[2]
 
 
-class _Reader:
+class _Reader(Struct):
     """Takes line after line and collects the pieces that they make."""
 
-    def __init__(self) -> None:
-        self.found: list[Piece] = []
-        self._lines: list[str] = []  # of the open paragraph or list item
-        self._rows: list[tuple[int, str]] = []  # of the open table, with their numbers
-        self._fence = ""  # what opened the code that is being read
-        self._code: list[str] = []
-        self._number = 0  # of the line that is being read
-        self._first = 0  # of the line that the open paragraph, item or code began with
-        self._in_list = False
+    found: list[Piece] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)  # of the open paragraph or list item
+    rows: list[tuple[int, str]] = field(default_factory=list)  # of the open table, with numbers
+    fence: str = ""  # what opened the code that is being read
+    code: list[str] = field(default_factory=list)
+    number: int = 0  # of the line that is being read
+    first: int = 0  # of the line that the open paragraph, item or code began with
+    in_list: bool = False
 
     def take(self, line: str, number: int) -> None:
         """Read one line."""
-        self._number = number
+        self.number = number
         bare = _QUOTE.sub("", line) if ">" in line[:4] else line
         if bare is not line and (callout := CALLOUT.match(bare)):
             bare = f"{callout_name(callout)}: {bare[callout.end() :]}"
-        if self._fence:
+        if self.fence:
             closing = bare.strip()
-            if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
-                self._fence = ""
+            if len(closing) >= len(self.fence) and not closing.strip(self.fence[0]):
+                self.fence = ""
                 self.end()
             else:
-                self._first = self._first if self._code else number
-                self._code.append(bare)
+                self.first = self.first if self.code else number
+                self.code.append(bare)
         elif not bare.strip():
             self.end()
         else:
@@ -124,66 +123,66 @@ class _Reader:
 
     def end(self) -> None:
         """Close whatever is open."""
-        if self._lines:
-            self._add("prose", " ".join(self._lines), line=self._first)
-        if self._rows:
+        if self.lines:
+            self._add("prose", " ".join(self.lines), line=self.first)
+        if self.rows:
             self._add_table()
-        if self._code:
-            self._add("code", "\n".join(self._code), line=self._first)
-        self._lines, self._rows, self._code = [], [], []
+        if self.code:
+            self._add("code", "\n".join(self.code), line=self.first)
+        self.lines, self.rows, self.code = [], [], []
 
     def _take_text(self, line: str) -> None:
         if fence := _FENCE.match(line):
             self.end()
-            self._fence = fence[1]
+            self.fence = fence[1]
         elif heading := _HEADING.match(line):
             self.end()
-            self._in_list = False
+            self.in_list = False
             text = line[heading.end() :]
             marked = text.rstrip()
             unmarked = marked.rstrip("#")
             if unmarked != marked and unmarked[-1:].isspace():
                 text = unmarked.rstrip()
-            self._add("heading", text, level=len(heading[1]), line=self._number)
+            self._add("heading", text, level=len(heading[1]), line=self.number)
         elif self._is_row(line):
-            if not self._rows:
-                head = [self._lines.pop()] if self._lines and _SEPARATOR.match(line) else []
+            if not self.rows:
+                head = [self.lines.pop()] if self.lines and _SEPARATOR.match(line) else []
                 self.end()
-                self._rows = [(self._number - 1, row) for row in head]
-            self._rows.append((self._number, line))
-        elif self._lines and _UNDERLINE.match(line):
+                self.rows = [(self.number - 1, row) for row in head]
+            self.rows.append((self.number, line))
+        elif self.lines and _UNDERLINE.match(line):
             level = 1 if "=" in line else 2
-            self._add("heading", " ".join(self._lines), level=level, line=self._first)
-            self._lines = []
+            self._add("heading", " ".join(self.lines), level=level, line=self.first)
+            self.lines = []
         elif _RULE.match(line):
             self.end()
         else:
             self._take_prose(line)
 
     def _is_row(self, line: str) -> bool:
-        if line.lstrip().startswith("|") or (self._rows and "|" in line):
+        if line.lstrip().startswith("|") or (self.rows and "|" in line):
             return True
-        below = self._lines[-1] if self._lines else ""
+        below = self.lines[-1] if self.lines else ""
         return "|" in line and "|" in below and _SEPARATOR.match(line) is not None
 
     def _take_prose(self, line: str) -> None:
-        if not self._lines and not self._in_list and _INDENTED.match(line):
-            self._first = self._first if self._code else self._number
-            self._code.append(line)
+        if not self.lines and not self.in_list and _INDENTED.match(line):
+            self.first = self.first if self.code else self.number
+            self.code.append(line)
         elif item := _ITEM.match(line):
             self.end()
-            self._in_list = True
-            self._first = self._number
-            self._lines = [line[item.end() :].strip()]
-        elif self._lines or not _DEFINITION.match(line):
-            if not self._lines:
+            self.in_list = True
+            self.first = self.number
+            self.lines = [line[item.end() :].strip()]
+        elif self.lines or not _DEFINITION.match(line):
+            if not self.lines:
                 self.end()
-                self._first = self._number
-            self._in_list = self._in_list and line[0].isspace()
-            self._lines.append(line.strip())
+                self.first = self.number
+            self.in_list = self.in_list and line[0].isspace()
+            self.lines.append(line.strip())
 
     def _add_table(self) -> None:
-        rows = self._rows
+        rows = self.rows
         has_head = len(rows) > 1 and _SEPARATOR.match(rows[1][1])
         names = _cells(rows[0][1]) if has_head else []
         if names:
