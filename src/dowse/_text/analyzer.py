@@ -113,14 +113,12 @@ class TextAnalyzer:
         start = 0
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
-            terms = self._terms_of(name, text) if whole or part else []
+            read = self._words.terms if name == "content" else self._of_field
+            terms = read(text) if whole or part else []
             yield from repeat((start, terms), int(whole))
             if part:
                 yield start, [_carry(carried, term, part) for term in terms]
             start += len(terms) + _FIELD_GAP
-
-    def _terms_of(self, field: str, text: str) -> list[str]:
-        return self._words.terms(text) if field == "content" else self._of_field(text)
 
 
 def _carry(carried: dict[str, float], term: str, part: float) -> str:

@@ -137,14 +137,7 @@ class Wanted:
         """Return those of the query's terms that are among the terms of a stretch."""
         if not self._prefixes:
             return self.terms.intersection(found)
-        hits: set[str] = set()
-        for one in found:
-            met = self._met.get(one)
-            if met is None:
-                met = self._met[one] = self._meant_by(one)
-            if met:
-                hits |= met
-        return frozenset(hits)
+        return frozenset[str]().union(*map(self._meant_by, found))
 
     def in_words(self, words: Iterable[str], terms_of: TermsOf) -> dict[str, frozenset[str]]:
         """Return those of some words that have terms of the query, with these terms."""
@@ -158,8 +151,11 @@ class Wanted:
         return met
 
     def _meant_by(self, found: str) -> frozenset[str]:
-        begun = (term for term, prefix in self._prefixes.items() if found.startswith(prefix))
-        return self.terms.intersection([found]).union(begun)
+        met = self._met.get(found)
+        if met is None:
+            begun = (term for term, prefix in self._prefixes.items() if found.startswith(prefix))
+            met = self._met[found] = self.terms.intersection([found]).union(begun)
+        return met
 
     def loosened(self, missing: Collection[str]) -> Wanted:
         """Return the same, but terms that were met nowhere may also be the beginning of a word."""

@@ -77,7 +77,11 @@ def complaint(hint: Any, value: object) -> str:
         msgspec.convert(value, hint)
     except msgspec.ValidationError as error:
         found = limits(hint)
-        return f"must {range_words(found)}" if _has_range(found) else f"does not fit: {error}"
+        if found is None or found.le is None:
+            return f"does not fit: {error}"
+        if found.gt is not None:
+            return f"must be above {found.gt:,} and at most {found.le:,}"
+        return f"must be between {found.ge:,} and {found.le:,}"
     return ""
 
 
@@ -115,16 +119,3 @@ def check_web_address(setting: str, address: str) -> None:
             f"{setting} must start with http:// or https://.",
             f"Set it with: dowse config set {setting} URL",
         )
-
-
-def range_words(found: Meta | None) -> str:
-    """Describe the limits of a number, for messages."""
-    if found is None or not _has_range(found):
-        return ""
-    if found.gt is not None:
-        return f"be above {found.gt:,} and at most {found.le:,}"
-    return f"be between {found.ge:,} and {found.le:,}"
-
-
-def _has_range(found: Meta | None) -> bool:
-    return found is not None and found.le is not None

@@ -36,7 +36,7 @@ def until_given_up() -> Iterator[None]:
 
 
 def raise_if_cancelled() -> None:
-    """Raises `GivenUp` when nobody waits for the work at hand any more."""
+    """Raise `GivenUp` when nobody waits for the work at hand any more."""
     event = _given_up.get()
     if event is not None and event.is_set():
         raise GivenUp
@@ -50,7 +50,7 @@ class Clock:
 
     @contextmanager
     def timing(self, stage: str) -> Iterator[None]:
-        """Times what happens inside."""
+        """Time what happens inside."""
         start = time.perf_counter()
         try:
             yield
@@ -58,7 +58,7 @@ class Clock:
             self.add({stage: time.perf_counter() - start})
 
     def add(self, seconds: Mapping[str, float]) -> None:
-        """Adds what stages took elsewhere."""
+        """Add what stages took elsewhere."""
         for stage, spent in seconds.items():
             self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
@@ -91,7 +91,7 @@ class Deadline:
         self.resume()
 
     def check(self) -> None:
-        """Raises `TookTooLong` once the time is over."""
+        """Raise `TookTooLong` once the time is over."""
         now = time.monotonic()
         if now < self._next_look:
             return
@@ -100,9 +100,9 @@ class Deadline:
             raise TookTooLong(self._seconds)
 
     def pause(self) -> None:
-        """Stops the clock until `resume`: what happens in between is other work."""
+        """Stop the clock until `resume`: what happens in between is other work."""
         self._left = self._end - self._clock()
 
     def resume(self) -> None:
-        """Goes on with the time that was left."""
+        """Go on with the time that was left."""
         self._end = self._clock() + self._left

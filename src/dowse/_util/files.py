@@ -52,15 +52,9 @@ def close_tree(folder: Path) -> None:
     For files that libraries create with the rights of the umask, and for those of older versions.
     """
     for path in _entries(folder):
-        close_to_others(path)
-
-
-def close_to_others(path: Path) -> None:
-    """Takes the rights of all others from a file or a folder; a link stays as it is."""
-    with suppress(OSError):  # somebody else's file, a read-only disk, or removed meanwhile
-        mode = path.lstat().st_mode
-        if mode & _OTHERS and not stat.S_ISLNK(mode):
-            path.chmod(PRIVATE_FOLDER if stat.S_ISDIR(mode) else PRIVATE_FILE)
+        with suppress(OSError):  # somebody else's file, a read-only disk, or removed meanwhile
+            if _rights(path) & _OTHERS:
+                path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
 
 
 def open_paths(folder: Path) -> list[Path]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 
 from msgspec import Struct, field
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_AT_MOST = (*(f"{seconds:g}" for seconds in _SECONDS), "+Inf")
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,17 +35,17 @@ class Numbers(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, *labels: str, amount: float = 1) -> None:
-        """Adds to one of them."""
+        """Add to one of them."""
         with self._lock:
             self.values[labels] = self.values.get(labels, 0) + amount
 
     def replace(self, values: Mapping[Labels, float]) -> None:
-        """Puts others in the place of all of them."""
+        """Put others in the place of all of them."""
         with self._lock:
             self.values = dict(values)
 
     def lines(self) -> Iterator[str]:
-        """What the page says of them."""
+        """Yield what the page says of them."""
         yield from _head(self.name, self.help, self.kind)
         with self._lock:
             values = sorted(self.values.items())
@@ -62,28 +64,25 @@ class Times(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, *labels: str, seconds: float) -> None:
-        """Notes a time."""
+        """Note a time."""
         with self._lock:
-            counts = self._counts.setdefault(labels, [0] * (len(_SECONDS) + 1))
+            counts = self._counts.setdefault(labels, [0] * len(_AT_MOST))
             counts[bisect_left(_SECONDS, seconds)] += 1
             self._sums[labels] = self._sums.get(labels, 0.0) + seconds
 
     def lines(self) -> Iterator[str]:
-        """What the page says of them."""
+        """Yield what the page says of them."""
         yield from _head(self.name, self.help, "histogram")
         with self._lock:
             known = sorted((labels, list(counts)) for labels, counts in self._counts.items())
             sums = dict(self._sums)
         for labels, counts in known:
-            reached = 0
-            for bound, count in zip((*_SECONDS, float("inf")), counts, strict=True):
-                reached += count
-                at_most = "+Inf" if bound == float("inf") else f"{bound:g}"
+            for at_most, reached in zip(_AT_MOST, accumulate(counts), strict=True):
                 shown = _shown((*self.labels, "le"), (*labels, at_most))
                 yield f"{self.name}_bucket{shown} {reached}"
             own = _shown(self.labels, labels)
             yield f"{self.name}_sum{own} {sums[labels]:.6f}"
-            yield f"{self.name}_count{own} {reached}"
+            yield f"{self.name}_count{own} {sum(counts)}"
 
 
 class Metrics:
@@ -114,16 +113,14 @@ class Metrics:
         self.in_flight.add(amount=0)
 
     def searched(self, project: str, seconds: Mapping[str, float]) -> None:
-        """Notes a search, and how long each of its stages took."""
+        """Note a search, and how long each of its stages took."""
         self.searches.add(project)
         for stage, spent in seconds.items():
             self.stage_seconds.add(stage, seconds=spent)
 
     def page(self) -> str:
-        """The page for Prometheus."""
-        parts = (self.requests, self.request_seconds, self.in_flight, self.searches)
-        more = (self.stage_seconds, self.errors, self.index_runs, self.indexing, self.generation)
-        return "\n".join(line for part in (*parts, *more) for line in part.lines()) + "\n"
+        """Return the page for Prometheus."""
+        return "\n".join(line for metric in vars(self).values() for line in metric.lines()) + "\n"
 
 
 def _head(name: str, what: str, kind: str) -> tuple[str, str]:
