@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dowse._interfaces.cli.draw.text import (
+from dowse._interfaces.cli.draw import (
     amount,
     duration,
     fitted,
     folded,
     line,
     marked,
-    safe,
     table,
 )
+from dowse._interfaces.cli.screen import safe
 from dowse._util.messages import counted, size
 
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from dowse._interfaces.cli.draw import bar, progress
-from dowse._interfaces.cli.draw.progress import ProgressDrawer
+from dowse._interfaces.cli import draw
+from dowse._interfaces.cli.draw import ProgressDrawer
 from dowse._interfaces.cli.screen import Screen
 from dowse._model import Event
 
@@ -35,8 +35,8 @@ def test_quick_work_draws_nothing() -> None:
 
 
 def test_long_work_draws_a_bar_with_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(bar, "STEADY", 0.0)
+    monkeypatch.setattr(draw, "_PATIENCE", 0.0)
+    monkeypatch.setattr(draw, "STEADY", 0.0)
     monkeypatch.setenv("COLUMNS", "80")
     stream = _Terminal()
     with ProgressDrawer(Screen(stream, {})) as announce:
@@ -55,7 +55,7 @@ def test_long_work_draws_a_bar_with_rate_and_time_left(monkeypatch: pytest.Monke
 
 
 def test_the_first_seconds_tell_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(draw, "_PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "80")
     stream = _Terminal()
     with ProgressDrawer(Screen(stream, {})) as announce:
@@ -69,7 +69,7 @@ def test_the_first_seconds_tell_no_rate(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_nobody_looking_means_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(draw, "_PATIENCE", 0.0)
     stream = io.StringIO()
     with ProgressDrawer(Screen(stream, {})) as announce:
         announce(Event("download", 0, None, "bytes", note="Fetching the weights."))
@@ -79,7 +79,7 @@ def test_nobody_looking_means_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_looking_for_long_means_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
+    monkeypatch.setattr(draw, "_LINE_EVERY", 0.0)
     stream = io.StringIO()
     with ProgressDrawer(Screen(stream, {})) as announce:
         announce(Event("embed", 1200, 14593))
@@ -89,7 +89,7 @@ def test_nobody_looking_for_long_means_a_line_now_and_then(monkeypatch: pytest.M
 
 
 def test_quiet_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_LINE_EVERY", 0.0)
+    monkeypatch.setattr(draw, "_LINE_EVERY", 0.0)
     stream = io.StringIO()
     with ProgressDrawer(Screen(stream, {}), quiet=True) as announce:
         announce(Event("embed", 1, 2, note="A note."))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from command_line import Dowse
-from dowse._interfaces.cli.draw.hits import draw_response
+from dowse._interfaces.cli.commands.search import draw_response
 from dowse._model import Hit, Place, Response, Step
 from dowse._search.formats import count_tokens
 

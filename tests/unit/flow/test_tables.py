@@ -115,7 +115,7 @@ from reference import commands_page, root_context, settings_page
 from dowse._interfaces.mcp.tools import tools
 from dowse._interfaces.http.api import description
 from dowse._interfaces.http.routes import SwitchesRecord
-from dowse._interfaces.cli.draw.hits import draw_trace
+from dowse._interfaces.cli.commands.search import draw_trace
 from dowse._config.presets import preset_values
 from dowse.testing import HashEmbedder
 from dowse._project.workspace import ResolvedSettings

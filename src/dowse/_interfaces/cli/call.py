@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
+import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dowse._interfaces.cli.screen import Screen, escaped
+from dowse._interfaces.cli.screen import Screen, as_json
+from dowse._util.files import make_private_folder, read_small, replace_file
+from dowse._util.locations import locations
 from dowse.errors import DowseError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +25,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from dowse._interfaces.cli.draw.progress import ProgressDrawer
-    from dowse._model import Announce, Event
+    from dowse._interfaces.cli.draw import ProgressDrawer
+    from dowse._model import Announce, Event, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
     from dowse._project.registry import Project
@@ -78,7 +83,7 @@ class Call:
 
     def progress(self) -> ProgressDrawer:
         """Return what draws the progress of this call."""
-        from dowse._interfaces.cli.draw.progress import ProgressDrawer  # noqa: PLC0415  as above
+        from dowse._interfaces.cli.draw import ProgressDrawer  # noqa: PLC0415  as above
 
         return ProgressDrawer(self.aside, quiet=self.quiet)
 
@@ -86,38 +91,29 @@ class Call:
         """Find the project that this call is about."""
         return self.workspace.select(self.project, self.here)
 
-    def open(
-        self,
-        overrides: Mapping[str, Any] | None = None,
-        announce: Announce = _silent,
-        *,
-        fetch: bool = False,
-    ) -> AbstractContextManager[Engine]:
-        """Open the project that this call is about; with `fetch`, fetch missing weights."""
-        return self.open_project(self.select(), announce, overrides, fetch=fetch)
+    def open(self, announce: Announce = _silent) -> AbstractContextManager[Engine]:
+        """Open the project that this call is about."""
+        return self.open_project(self.select(), announce)
 
     @contextmanager
     def open_to_search(
-        self, announce: Announce = _silent, overrides: Mapping[str, Any] | None = None
+        self, announce: Announce, overrides: Mapping[str, Any] | None = None
     ) -> Iterator[Engine | AllProjects]:
         """Open what a search is about: a project, or all of them if none is meant."""
-        project = self.workspace.find(self.project, self.here)
-        if project is not None:
-            with self.open_project(project, announce, overrides) as engine:
-                yield engine
-            return
-        from dowse._project.all_projects import AllProjects  # noqa: PLC0415  most calls mean one
+        from dowse._project.all_projects import AllProjects  # noqa: PLC0415  as above
 
         with ExitStack() as opened:
-            yield AllProjects(
-                self.workspace.projects,
-                lambda one: opened.enter_context(self.open_project(one, announce, overrides)),
-            )
+
+            def engine_of(project: Project) -> Engine:
+                return opened.enter_context(self.open_project(project, announce, overrides))
+
+            project = self.workspace.find(self.project, self.here)
+            yield engine_of(project) if project else AllProjects(self.workspace.projects, engine_of)
 
     def open_project(
         self,
         project: Project,
-        announce: Announce = _silent,
+        announce: Announce,
         overrides: Mapping[str, Any] | None = None,
         *,
         fetch: bool = False,
@@ -127,12 +123,14 @@ class Call:
         self.say_withheld(project, chosen)
         return self.workspace.open(project, None, announce, fetch=fetch, chosen=chosen)
 
-    def answer(self, record: object, draw: Callable[[int | None], Iterable[Text]]) -> None:
-        """Print the result: as one JSON document, or drawn for people."""
+    def answer(self, record: object, shown: str | Callable[[int | None], Iterable[Text]]) -> None:
+        """Print the result: as one JSON document, or for people as a sentence or drawn lines."""
         if self.json:
             self.write_json(record)
+        elif isinstance(shown, str):
+            self.out.say(shown)
         else:
-            self.out.show(draw(self.out.width))
+            self.out.show(shown(self.out.width))
 
     def choose_format(self, name: str | None) -> str | None:
         """Return the form that is asked for, by its name or by --json; None if none is."""
@@ -141,14 +139,11 @@ class Call:
         self.json = self.json or name == "json"
         return "json" if self.json else name
 
-    def write_json(self, record: object) -> None:
-        """Write one JSON document."""
-        self.out.write_bytes(as_json(record))
-
-    def write_json_line(self, record: object) -> None:
-        """Write one JSON document on one line, for commands that go on."""
-        self.out.write_bytes(as_json_line(record))
-        self.out.flush()
+    def write_json(self, record: object, *, line: bool = False) -> None:
+        """Write one JSON document: on one `line`, and at once, for commands that go on."""
+        self.out.write_bytes(as_json(record, line=line))
+        if line:
+            self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Draw something on stderr, unless the user wants quiet."""
@@ -158,12 +153,10 @@ class Call:
 
     def remark(self, *sentences: str) -> None:
         """Say something on stderr, unless the user wants quiet."""
-        from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
-
         if not self.quiet:
             self.out.flush()
             for sentence in sentences:
-                self.aside.show(folded(line((sentence, "yellow")), self.aside.width))
+                self.aside.say((sentence, "yellow"))
 
     def can_confirm(self) -> bool:
         """Tell whether a person is there who can be asked."""
@@ -189,16 +182,113 @@ class Call:
                 f"Agree with: dowse project trust {shlex.quote(str(project.roots[0]))}",
             )
 
+    # ── The last list of results, so that `dowse open 2` opens the second of them ──
 
-def as_json(record: object) -> bytes:
-    """Write a record as a JSON document."""
-    import msgspec  # noqa: PLC0415  most calls write none
+    @property
+    def _results(self) -> Path:
+        return locations().cache / "last-results.json"
 
-    return escaped(msgspec.json.format(msgspec.json.encode(record), indent=2)) + b"\n"
+    def remember(self, response: Response) -> None:
+        """Keep the places of a response; if nothing can be written, nothing is kept."""
+        hits = response.hits or response.nearest
+        listed = {hit.rank: [hit.project, hit.document, hit.line] for hit in hits}
+        with suppress(OSError):
+            make_private_folder(self._results.parent)
+            replace_file(self._results, json.dumps(listed).encode())
+
+    def recall(self) -> dict[int, tuple[str, str, int]]:
+        """Return project, document and line by the number of the result; empty: none are kept."""
+        try:
+            listed = json.loads(read_small(self._results))
+            return {
+                int(rank): (str(project), str(document), int(line))
+                for rank, (project, document, line) in listed.items()
+            }
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+            return {}
 
 
-def as_json_line(record: object) -> bytes:
-    """Write a record as a JSON document on one line."""
-    import msgspec  # noqa: PLC0415  as above
+# ── Commands and groups that take the global options ────────────────────────────────────
 
-    return escaped(msgspec.json.encode(record)) + b"\n"
+pass_call = click.make_pass_decorator(Call, ensure=True)
+
+
+class Command(click.Command):
+    """A command that takes the global options too, so that they may come before or after it."""
+
+    def __init__(self, *arguments: Any, record: type | None = None, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += global_options()
+        self.record = record  # of what it prints with --json
+
+
+def global_options() -> list[click.Option]:
+    """Make the options that every command takes."""
+    return [
+        click.Option(
+            ["-p", "--project"],
+            metavar="NAME",
+            help="Project to use; by default that of the current folder. A search takes `all`.",
+            expose_value=False,
+            callback=_note("project"),
+            shell_complete=_project_names,
+        ),
+        _flag(["--json"], "json", "Print one JSON document, also for errors."),
+        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
+        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
+    ]
+
+
+def _flag(names: list[str], field: str, meaning: str) -> click.Option:
+    return click.Option(
+        names, is_flag=True, help=meaning, expose_value=False, callback=_note(field)
+    )
+
+
+def _note(field: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def note(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value:
+            setattr(context.find_root().ensure_object(Call), field, value)
+
+    return note
+
+
+def _project_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    projects = context.find_root().ensure_object(Call).workspace.projects.all()
+    return [project.name for project in projects if project.name.startswith(incomplete)]
+
+
+_NEAR = 0.65  # how alike two names must be for one to be suggested: `delete` is not `related`
+
+
+class Group(click.Group):
+    """A group that takes the global options and knows what nearly was a command."""
+
+    aliases: Mapping[str, str] = MappingProxyType({})  # other names that people try
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.params += global_options()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name; suggest the nearest if there is none."""
+        known = self.list_commands(ctx)
+        if args[0] == "help":  # as git has it
+            return self._help(ctx, args[1:])
+        if args[0] not in [*known, *self.aliases] and not args[0].startswith("-"):
+            spelled = difflib.get_close_matches(args[0], [*known, *self.aliases], n=2, cutoff=_NEAR)
+            near = list(dict.fromkeys(self.aliases.get(one, one) for one in spelled))
+            said = f"There is no command {args[0]!r}."
+            ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
+        return super().resolve_command(ctx, args)
+
+    def _help(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Show the help of the command that the arguments name; without one, that of the group."""
+        if not args:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+        return self.resolve_command(ctx, [*args, "--help"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
-from dowse._interfaces.cli.call import INTERRUPTED, Call, Interrupted
-from dowse._interfaces.cli.command import LazyGroup
-from dowse._interfaces.cli.screen import OutputClosed, prepare_streams, silence_streams
+from dowse._interfaces.cli.call import INTERRUPTED, Call, Group, Interrupted
+from dowse._interfaces.cli.screen import OutputClosed, prepare_streams, safe, silence_streams
+from dowse._util.messages import hide_secrets
 from dowse._util.process import name_command
 from dowse.errors import DowseError
 
@@ -108,6 +111,61 @@ cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
 
 _CLOSED = 141  # the reader of the output has gone away: 128 and the number of that signal
 _BUG = 70  # EX_SOFTWARE of sysexits.h
+
+
+Topics = Mapping[str, Mapping[str, str]]
+"""Commands with their summaries, under the headings that the help shows."""
+
+
+class LazyGroup(Group):
+    """A group whose commands are in the modules of `commands`, each as NAME_command."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        topics: Topics,
+        modules: Mapping[str, Sequence[str]],
+        aliases: Mapping[str, str],
+        **keywords: Any,
+    ) -> None:
+        super().__init__(*arguments, **keywords)
+        self._topics = topics
+        self._modules = {name: module for module, names in modules.items() for name in names}
+        self.aliases = aliases
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
+        """List all commands, in the order of the help."""
+        return [name for topic in self._topics.values() for name in topic]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command by name."""
+        cmd_name = self.aliases.get(cmd_name, cmd_name)
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        name = self._modules.get(cmd_name, cmd_name)
+        module = importlib.import_module(f"dowse._interfaces.cli.commands.{name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands and options, without loading a command."""
+        commands = [
+            CompletionItem(name, help=summary)
+            for topic in self._topics.values()
+            for name, summary in topic.items()
+            if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  click calls it so
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """List the commands under their headings, without loading them."""
+        for heading, topic in self._topics.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(topic.items()), col_max=14)
 
 
 @click.group(
@@ -205,7 +263,7 @@ def _report(error: BaseException, call: Call) -> int:
     if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not isinstance(
         error, click.ClickException
     ):
-        _show_traceback(error, call)
+        call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
     failure = _as_failure(error)
     if call.json:
         call.write_json({"error": failure.message, "hint": failure.hint})
@@ -214,25 +272,13 @@ def _report(error: BaseException, call: Call) -> int:
     return failure.exit_code
 
 
-def _show_traceback(error: BaseException, call: Call) -> None:
-    import traceback  # noqa: PLC0415  most calls do not fail
-
-    from dowse._interfaces.cli.draw.text import safe  # noqa: PLC0415  as above
-    from dowse._util.messages import hide_secrets  # noqa: PLC0415  as above
-
-    call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
-
-
 def _draw_failure(failure: DowseError, call: Call) -> None:
-    from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  most calls do not fail
-
-    width = call.aside.width
     call.out.flush()
     if failure.exit_code == INTERRUPTED and call.aside.is_terminal:
         call.aside.write("\r")  # over the ^C that the terminal shows
-    call.aside.show(folded(line(("dowse: ", "bold red"), failure.message), width))
+    call.aside.say(("dowse: ", "bold red"), failure.message)
     if failure.hint:
-        call.aside.show(folded(line(failure.hint), width))
+        call.aside.say(failure.hint)
 
 
 class _Bug(DowseError):

@@ -11,9 +11,14 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
+import msgspec
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+Part = str | tuple[str, str]
+"""A piece of a line, alone or with its style."""
 
 _ASCII = {"…": "...", "·": "-", "—": "-", "–": "-", "→": "->", "▰": "#", "▱": "-", "✓": "ok"}
 _NARROWEST = 40  # below this, lines are left to the terminal to break
@@ -60,6 +65,12 @@ class Screen:
             highlight=False,
             emoji=False,
         )
+
+    def say(self, *parts: Part, indent: int = 0) -> None:
+        """Write a sentence, folded to the width."""
+        from dowse._interfaces.cli.draw import folded, line  # noqa: PLC0415  --help draws nothing
+
+        self.show(folded(line(*parts), self.width, indent))
 
     def show(self, lines: Iterable[Text]) -> None:
         """Write drawn lines as they are."""
@@ -146,19 +157,29 @@ _MISLEADING = (
     "\u180e\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
 
-UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_MISLEADING}\ud800-\udbff]")
-"""What must not reach a terminal; tabs and line feeds may."""
-
+# What must not reach a terminal; tabs and line feeds may.
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_MISLEADING}\ud800-\udbff]")
 _IN_JSON = re.compile(f"[{_MISLEADING}\u200b-\u200d]")  # JSON itself escapes the others
 
 
-def escaped(data: bytes) -> bytes:
-    """Write every character of JSON that cannot be seen as its number.
+def safe(text: str) -> str:
+    """Replace the characters that would do something else than be seen."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
-    It is done for pipes as well: JSON means the same either way, and may be shown later.
+
+def as_json(record: object, *, line: bool = False) -> bytes:
+    """Write a record as a JSON document, indented or on one `line`.
+
+    It is escaped for pipes as well: JSON means the same either way, and may be shown later.
     """
-    text = data.decode("utf-8")
-    return _IN_JSON.sub(_numbered, text).encode("utf-8") if _IN_JSON.search(text) else data
+    data = msgspec.json.encode(record)
+    text = (data if line else msgspec.json.format(data, indent=2)).decode("utf-8")
+    return escaped(text).encode("utf-8") + b"\n"
+
+
+def escaped(text: str) -> str:
+    """Write every character of JSON that cannot be seen as its number."""
+    return _IN_JSON.sub(_numbered, text)
 
 
 def _numbered(match: re.Match[str]) -> str:

@@ -9,9 +9,8 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.text import folded, line
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.draw import folded, line
 from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
 from dowse._project.archive.archive import ExportRecord, export_project

@@ -10,9 +10,8 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._config.schema import find_setting, known_settings
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, Group, pass_call
-from dowse._interfaces.cli.draw.text import folded, line
+from dowse._interfaces.cli.call import Call, Command, Group, pass_call
+from dowse._interfaces.cli.draw import folded, line
 from dowse._interfaces.cli.options import setting_names, setting_values
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings

@@ -13,11 +13,10 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._config.editors import open_command as editor_command
-from dowse._interfaces.cli.call import Call, as_json
-from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.text import folded, line, safe
-from dowse._interfaces.cli.last_results import Result, recall
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.draw import folded, line
 from dowse._interfaces.cli.options import document_ids
+from dowse._interfaces.cli.screen import as_json, safe
 from dowse._interfaces.records import (
     GraphRecord,
     PassagesRecord,
@@ -35,7 +34,6 @@ from dowse._util.messages import counted
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from dowse._project.engine import Engine
     from dowse._search.listing import LinkGraph
 
 _GET_EXAMPLES = """\
@@ -203,11 +201,14 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
     editor is that of the setting open.editor, or of $VISUAL or $EDITOR; without any, the system
     opens the file.
     """
-    result = _listed(call, reference)
-    if result is not None:
-        call.project = result.project
+    listed = _listed(call, reference)
+    if listed:
+        call.project, document, line = listed
     with call.open() as engine:
-        path, line = _place_of(engine, call, reference, result)
+        if not listed:
+            passage = engine.get(reference, here=call.here)
+            document, line = passage.document, passage.first_line
+        path = engine.path_of(document)
         chosen = editor or engine.settings.open.editor
     if not path.exists():
         raise NotFound(f"{path} is not there any more.", "Update the index with: dowse index")
@@ -220,11 +221,11 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
         call.out.write(shlex.join(run) + "\n")
 
 
-def _listed(call: Call, reference: str) -> Result | None:
+def _listed(call: Call, reference: str) -> tuple[str, str, int] | None:
     """Return the result of this number in the last list; None: the reference is no such number."""
     if not reference.isdecimal() or len(reference) >= 4:  # four digits may be an id
         return None
-    known = recall(call.workspace.locations)
+    known = call.recall()
     if not known:
         raise UsageError("There is no list of results yet.", "Search first: dowse search QUERY")
     if int(reference) not in known:
@@ -233,15 +234,6 @@ def _listed(call: Call, reference: str) -> Result | None:
             f"It has {counted(len(known), 'result')}, from {min(known)} to {max(known)}.",
         )
     return known[int(reference)]
-
-
-def _place_of(
-    engine: Engine, call: Call, reference: str, result: Result | None
-) -> tuple[Path, int]:
-    if result is not None:
-        return engine.path_of(result.document), result.line
-    passage = engine.get(reference, here=call.here)
-    return engine.path_of(passage.document), passage.first_line
 
 
 def _command(path: Path, line: int, editor: str) -> list[str]:

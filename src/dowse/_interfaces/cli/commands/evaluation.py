@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from dowse._config.presets import PRESETS
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.text import Part, duration, fitted, folded, line, number, table
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.draw import duration, fitted, folded, line, number, table
 from dowse._interfaces.cli.options import setting_names
+from dowse._interfaces.cli.screen import Part
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.evaluate import (
     AblationRow,

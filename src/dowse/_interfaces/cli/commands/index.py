@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import posixpath
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +18,12 @@ import click
 from msgspec import Struct
 from rich.text import Text
 
-from dowse._interfaces.cli.call import Call, Interrupted
-from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.report import draw_change, draw_report
-from dowse._interfaces.cli.draw.text import Part, line, number, pairs
+from dowse._interfaces.cli.call import Call, Command, Interrupted, pass_call
+from dowse._interfaces.cli.draw import duration, folded, line, number, pairs, stage_times
 from dowse._interfaces.cli.logs import start_logging, takes_logging
+from dowse._interfaces.cli.screen import Part
 from dowse._interfaces.records import IndexRecord, StatusRecord
-from dowse._model import IndexReport, Shard
+from dowse._model import IndexReport, LeftOut, Shard
 from dowse._project.engine import Status
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
@@ -125,6 +126,88 @@ def index_command(
     return 0 if report.complete else INCOMPLETE
 
 
+_NAMED = 20  # files left out that are named without --verbose
+
+
+def draw_report(
+    project: str, report: IndexReport, seconds: float, width: int | None, *, verbose: bool
+) -> Iterator[Text]:
+    """Draw the summary of a run, and what was left out."""
+    yield from folded(
+        line((project, "bold"), f": {_summary(report)}, in {duration(seconds)}"), width
+    )
+    if verbose:
+        times = f"{stage_times(report.seconds)} Texts embedded: {number(report.embedded)}."
+        yield from folded(line((times, "dim")), width)
+    if report.unreadable:
+        yield from folded(line((_unreadable(report.unreadable), "dim")), width)
+    yield from _draw_left_out(report.left_out, width, verbose=verbose)
+
+
+def draw_change(moment: str, report: IndexReport, width: int | None) -> Iterator[Text]:
+    """Draw what a run did while watching, and what was left out."""
+    done = report.added or report.changed or report.removed
+    summary = _summary(report) if done else "nothing to index"
+    yield from folded(line((moment, "dim"), f"  {summary}"), width)
+    yield from _draw_left_out(report.left_out, width, verbose=False)
+
+
+def _summary(report: IndexReport) -> str:
+    parts = [
+        f"{number(count)} {word}"
+        for count, word in (
+            (report.added, "added"),
+            (report.changed, "changed"),
+            (report.removed, "removed"),
+            (report.unchanged, "unchanged"),
+        )
+        if count
+    ]
+    if report.chunks:
+        parts.append(f"{counted(report.chunks, 'chunk')} written")
+    if report.secrets:
+        parts.append(f"{counted(report.secrets, 'secret')} left out")
+    return ", ".join(parts) or "no documents found"
+
+
+def _unreadable(count: int) -> str:
+    use, are = ("passage uses", "it is") if count == 1 else ("passages use", "they are")
+    return (
+        f"{number(count)} {use} a script that the embedding model does not support; {are} found by"
+        " keywords only. To choose another model, set embed.model."
+    )
+
+
+def _draw_left_out(
+    items: tuple[LeftOut, ...], width: int | None, *, verbose: bool
+) -> Iterator[Text]:
+    yield from _draw_kinds([item for item in items if not item.lost], width)
+    whole = [item for item in items if item.whole and item.lost]
+    parts = [item for item in items if not item.whole]
+    yield from _draw_some(whole, "left out", width, verbose=verbose)
+    yield from _draw_some(parts, "indexed with a remark", width, verbose=verbose)
+
+
+def _draw_kinds(items: list[LeftOut], width: int | None) -> Iterator[Text]:
+    """Draw one line for each kind of file that is not read here."""
+    kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in items)
+    for (ending, reason), count in sorted(kinds.items()):
+        what = counted(count, f"{ending} file" if ending else "file")
+        yield from folded(line((f"{what} left out: ", "yellow"), reason), width)
+
+
+def _draw_some(
+    items: list[LeftOut], what: str, width: int | None, *, verbose: bool
+) -> Iterator[Text]:
+    if items:
+        yield line((f"{counted(len(items), 'file')} {what}:", "yellow"))
+    shown = items if verbose else items[:_NAMED]
+    for item in shown:
+        yield from folded(line((item.id, "bold"), f": {item.reason}"), width, indent=2)
+    if len(shown) < len(items):
+        yield line(f"  and {number(len(items) - len(shown))} more: --verbose shows all")
+
+
 _log = logging.getLogger("dowse.watch")
 
 
@@ -151,7 +234,7 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
             announce.rest()
             _log_change(project.name, report)
             if call.json:
-                call.write_json_line(IndexRecord.of(project, report))
+                call.write_json(IndexRecord.of(project, report), line=True)
             elif not call.quiet and _says_something(report):
                 now = time.strftime("%H:%M:%S")
                 call.out.show(draw_change(now, report, call.out.width))

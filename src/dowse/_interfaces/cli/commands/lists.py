@@ -9,10 +9,10 @@ from typing import Any
 import click
 from rich.text import Text
 
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.text import Part, line, number, table
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.draw import line, number, table
 from dowse._interfaces.cli.options import FILTERS
+from dowse._interfaces.cli.screen import Part
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, Group, pass_call
+from dowse._interfaces.cli.call import Call, Command, Group, pass_call
 from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._interfaces.cli.screen import escaped
 from dowse._interfaces.mcp.clients import (
@@ -162,7 +161,7 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
     if call.project:
         call.select()  # a name that is none would only be noticed by the client
     entry = client.entry(call.project)
-    snippet = escaped(client.shown(entry).encode()).decode()
+    snippet = escaped(client.shown(entry))
     path = typed_path(file) if file else client.path_for(scope)
     if not writes:
         _print(call, InstallRecord(name, str(path), False, None, snippet))
@@ -207,7 +206,7 @@ def _check_place(call: Call, path: Path) -> None:
 
 
 def _drawn(record: InstallRecord, client: Client, width: int | None) -> Iterator[Text]:
-    from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  serving does not need it
+    from dowse._interfaces.cli.draw import folded, line  # noqa: PLC0415  serving does not need it
 
     if record.written:
         copy = f" The file as it was: {record.backup}." if record.backup else ""

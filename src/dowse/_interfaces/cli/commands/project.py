@@ -9,9 +9,8 @@ import click
 from msgspec import Struct
 
 from dowse._config.trust import LocalFile
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, Group, pass_call
-from dowse._interfaces.cli.draw.text import folded, line, table
+from dowse._interfaces.cli.call import Call, Command, Group, pass_call
+from dowse._interfaces.cli.draw import folded, line, table
 from dowse._interfaces.records import ProjectRecord, ProjectsRecord
 from dowse._util.files import real_path, typed_path
 from dowse._util.locations import short_path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,22 +12,27 @@ from msgspec.structs import replace
 from rich.style import Style
 from rich.text import Text
 
-from dowse._interfaces.cli.call import Call, as_json, as_json_line
-from dowse._interfaces.cli.command import Command, pass_call
-from dowse._interfaces.cli.draw.hits import (
-    draw_hits,
-    draw_response,
-    draw_titles,
-    draw_trace,
-    kept_out_by,
-    say_nothing_found,
-)
-from dowse._interfaces.cli.draw.text import folded, line, safe
-from dowse._interfaces.cli.last_results import remember
+from dowse._interfaces.cli.call import Call, Command, pass_call
+from dowse._interfaces.cli.draw import folded, line, marked, number, stage_times, table
 from dowse._interfaces.cli.options import document_ids, takes_query
+from dowse._interfaces.cli.screen import Part, as_json, safe
 from dowse._interfaces.records import with_path, with_paths
 from dowse._interfaces.served import ask
-from dowse._model import Answer, ChunkOutcome, Explanation, Response, header_line
+from dowse._model import (
+    Answer,
+    ChunkOutcome,
+    Explanation,
+    Hit,
+    Match,
+    Place,
+    Response,
+    Step,
+    StrategyRank,
+    Trace,
+    also_at,
+    header_line,
+    place_of,
+)
 from dowse._model.search import NO_GOOD_MATCH
 from dowse._search.answer import OF_THE_WRITER
 from dowse._search.formats import (
@@ -40,12 +45,10 @@ from dowse._search.formats import (
     within_texts,
 )
 from dowse._search.request import SearchRequest
-from dowse._util.locations import locations
 from dowse._util.messages import counted
 from dowse.errors import UsageError
 
 _NOTHING_FOUND = 1  # the exit code of --fail-on-empty
-_INDENT = 4
 _BEST = 5  # chunks that `explain` shows without --all
 
 FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
@@ -127,7 +130,7 @@ def search_command(
     shown = within_budget(found, max_tokens, tokens) if max_tokens else found
     _print(call, name, shown, full=full or max_tokens is not None, explain=explain)
     if name in {"text", "grep"}:  # people count them, to open one by its number
-        remember(locations(), found)
+        call.remember(found)
     if found.no_good_match and name not in {"text", "json", "md"}:  # these say it themselves
         call.remark(NO_GOOD_MATCH)
     if found.hits and name != "md":
@@ -137,8 +140,6 @@ def search_command(
     if name not in {"json", "md"}:  # these have the notices in them
         call.remark(*shown.notices)
     if call.verbose and not call.json:
-        from dowse._interfaces.cli.draw.report import stage_times  # noqa: PLC0415  most calls do not ask
-
         call.remark(stage_times(found.seconds))
     return _NOTHING_FOUND if fail_on_empty and (found.no_good_match or not found.hits) else 0
 
@@ -169,7 +170,7 @@ def _data(name: str, response: Response, here: Path) -> bytes:
     if name == "json":
         return as_json(response)
     if name == "jsonl":
-        return b"".join(map(as_json_line, response.hits))
+        return b"".join(as_json(hit, line=True) for hit in response.hits)
     if name == "md":
         return as_markdown(with_projects(response)).encode("utf-8", "replace")
     files = [Path(hit.path) for hit in response.hits]
@@ -247,7 +248,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
         call.show_aside(lambda width: draw_hits(response.hits[:1], width))
     elif answer is None:
         call.remark("No sentence of the results answers this. The nearest results:")
-        call.show_aside(lambda width: draw_titles(enumerate(response.hits, start=1), width))
+        call.show_aside(lambda width: draw_titles(response.hits, width))
     if not call.json:
         call.remark(*response.notices)
 
@@ -259,7 +260,7 @@ def _draw_answer(answer: Answer, response: Response, width: int | None) -> Itera
         yield Text()
         yield from folded(line((f"Written by {answer.written_by} from these:", "dim")), width)
     yield Text()
-    yield from draw_titles(((rank, response.hits[rank - 1]) for rank in answer.sources), width)
+    yield from draw_titles((response.hits[rank - 1] for rank in answer.sources), width)
 
 
 _EXPLAIN_EXAMPLES = """\
@@ -333,3 +334,198 @@ def _outcome_of(outcome: ChunkOutcome) -> str:
     if outcome.steps and outcome.steps[-1].dropped:
         return f"dropped by {outcome.steps[-1].stage}"
     return "no candidate" if outcome.standing else "not found"
+
+
+# ── Results, drawn: hits, how each came to its place, and what to say without any ────────────
+
+_INDENT = 4
+_ID_DIGITS = 8
+_BARS: Mapping[Match, int] = {"strong": 3, "likely": 2, "weak": 1}  # cells that are full
+_WORD = max(map(len, _BARS))
+_SNIPPET_LINES = 2  # so that five results fit on a small terminal
+
+
+def draw_response(
+    response: Response, width: int | None, *, full: bool = False, explain: bool = False
+) -> Iterator[Text]:
+    """Draw what was found, and with `explain` how; dim if there is no good match."""
+    drawn = draw_hits(response.hits, width, full=full, explain=explain)
+    if response.no_good_match:
+        yield from folded(line((NO_GOOD_MATCH, "bold")), width)
+        drawn = map(_dimmed, drawn)
+    yield from drawn
+    if explain:
+        yield from draw_account(response, width)
+
+
+def draw_hits(
+    hits: Sequence[Hit], width: int | None, *, full: bool = False, explain: bool = False
+) -> Iterator[Text]:
+    """Draw some results, best first, with a blank line between."""
+    for hit in hits:
+        if hit is not hits[0]:
+            yield Text()
+        bar = "" if width is None else _bar(hit.match)
+        word = hit.match if width is None else f"{hit.match:<{_WORD}}"
+        remarks = (f"{hit.score:.2f}" if explain else "", hit.reason)
+        remarked = "".join(f"  {remark}" for remark in remarks if remark)
+        named = (word, "bold"), "  ", (hit.title, "bold"), _stale(hit), (remarked, "dim")
+        yield from folded(line(f"{hit.rank:>2}  ", bar, *named), width)
+        yield from _draw_place(
+            hit, f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}", width
+        )
+        yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
+        if hit.more:
+            yield from folded(line((also_at(hit), "dim")), width, _INDENT)
+        if explain:
+            yield from draw_trace(hit.trace, width, _INDENT)
+
+
+def draw_titles(hits: Iterable[Hit], width: int | None) -> Iterator[Text]:
+    """Draw results by their titles and places alone, each under its number."""
+    for hit in hits:
+        yield from folded(line(f"{hit.rank:>2}  ", (hit.title, "bold"), _stale(hit)), width)
+        yield from _draw_place(hit, f"{hit.line}", width)
+
+
+def _dimmed(text: Text) -> Text:
+    text.stylize("dim")
+    return text
+
+
+def _stale(hit: Hit) -> tuple[str, str]:
+    return ("  (changed since indexed)" if hit.stale else "", "red")
+
+
+def _draw_snippet(hit: Hit, width: int | None) -> Iterator[Text]:
+    snippet = folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
+    yield from snippet if width is None else _at_most(_SNIPPET_LINES, snippet, width)
+
+
+def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
+    for one in hit.text.strip("\n").split("\n"):
+        yield from folded(line(one.expandtabs(4)), width, _INDENT) if one.strip() else [Text()]
+
+
+def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
+    """Draw where a hit is: on one line with the headings above it, if they fit."""
+    place = place_of("", hit.page, lines)
+    # A path is never cut, whatever the width: people copy it.
+    named = (hit.document, "cyan"), (place, "cyan")
+    where = line(" " * _INDENT, *named, "  ", (hit.id[:_ID_DIGITS], "dim"))
+    headings = line((header_line(hit.headings), "dim"))
+    if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
+        yield where + Text("  ") + headings
+    else:
+        yield where
+        yield from folded(headings, width, _INDENT) if headings else []
+
+
+def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
+    """Return the first lines, with a sign at the end when there are more."""
+    if len(lines) > count:
+        last = lines[count - 1]
+        if last.cell_len > width - 2:
+            last.truncate(width - 2)
+            blank = last.plain.rfind(" ")
+            if blank > len(last) // 2:  # else a script without blanks, cut anywhere
+                last.right_crop(len(last) - blank)
+        last.rstrip()
+        last.append(" …")
+    return lines[:count]
+
+
+def _bar(match: Match) -> tuple[str, str]:
+    full = _BARS[match]
+    return "▰" * full + "▱" * (len(_BARS) - full) + " ", "green"
+
+
+# ── How a candidate came to its place, and what the stages did ───────────────
+
+
+def draw_trace(
+    trace: Trace, width: int | None, indent: int, standing: Iterable[StrategyRank] = ()
+) -> Iterator[Text]:
+    """Draw its place in every strategy, then what each stage did to its score.
+
+    `standing` has the ranks by strategies that did not hand it over.
+    """
+    from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415  a server may have explained it
+
+    multipliers = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
+    ranked = {one.strategy: one for one in standing}
+    rows = [_place_row(place, ranked.pop(place.strategy, None)) for place in trace.places]
+    rows += [
+        (one.strategy, f"place {number(one.rank)}", f"score {one.score:.3f}", "not handed over")
+        for one in ranked.values()
+    ]
+    rows += [_step_row(step, step.stage in multipliers) for step in trace.steps]
+    for one in table(rows, width and width - indent, right=(1, 2)):
+        one.stylize("dim")
+        yield Text(" " * indent) + one
+
+
+def _place_row(place: Place, ranked: StrategyRank | None) -> tuple[Part, ...]:
+    rank = place.rank or (ranked and ranked.rank)
+    where = f"place {number(rank)}" if rank else "further back"
+    return place.strategy, where, f"score {place.score:.3f}", f"gives {place.contribution:.4f}"
+
+
+def _step_row(step: Step, multiplies: bool) -> tuple[Part, ...]:
+    if step.dropped:
+        return step.stage, "", f"{step.before:.4f}", f"dropped: {step.dropped}"
+    factor = f"× {step.after / step.before:.2f}" if multiplies and step.before > 0 else ""
+    return step.stage, factor, f"{step.before:.4f}", f"→ {step.after:.4f}"
+
+
+def draw_account(response: Response, width: int | None) -> Iterator[Text]:
+    """Draw how many candidates each stage left that ran, and how long it took."""
+    heading: tuple[Part, ...] = (("stage", "bold"), ("candidates", "bold"), ("time", "bold"), "")
+    rows = [heading]
+    for stage, spent in response.seconds.items():
+        left = number(response.counts[stage]) if stage in response.counts else ""
+        rows.append((stage, left, f"{spent * 1000:.1f} ms", ""))
+    rows.append(("all", "", f"{sum(response.seconds.values()) * 1000:.1f} ms", ""))
+    yield Text()
+    for one in table(rows, width, right=(1, 2)):
+        one.stylize("dim")
+        yield one
+    if response.calibration:
+        yield from folded(line((f"Scores: {response.calibration}.", "dim")), width)
+    if response.merged:
+        said = f"{counted(response.merged, 'result stands', 'results stand')} for others that mean"
+        yield from folded(line((f"{said} the same.", "dim")), width)
+
+
+# ── When nothing was found: what came nearest, and what kept the rest out ────
+
+
+def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
+    """Say that nothing was found, and why if that is known; `in_full` shows what was near."""
+    if response.total:
+        matching = (
+            f"{'' if response.total_is_exact else 'at least '}{counted(response.total, 'result')}"
+        )
+        call.remark(f"Nothing is left after the first {response.offset}: there are {matching}.")
+        return
+    kept_out = kept_out_by(response)
+    known = kept_out or response.nearest or response.notices
+    call.remark("Nothing found." if known else f"Nothing found. {_hint(response)}", *kept_out)
+    if response.nearest and in_full:
+        call.remark("The nearest results, below the least confidence:")
+        call.show_aside(lambda width: draw_hits(response.nearest, width))
+
+
+def kept_out_by(response: Response) -> list[str]:
+    """Write a sentence for each condition that excludes something better."""
+    return [
+        f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
+        for condition, count in response.removed.items()
+        if count
+    ]
+
+
+def _hint(response: Response) -> str:
+    if response.removed:
+        return f"Try other words, or leave out {' and '.join(response.removed)}."
+    return "Try other words, or see what is indexed: dowse ls"

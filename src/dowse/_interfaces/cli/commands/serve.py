@@ -12,8 +12,7 @@ import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, pass_call
+from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._util.files import real_path
 from dowse.errors import Refused, UsageError
@@ -152,7 +151,7 @@ def _chosen_token(token: str | None, file: Path | None) -> str | None:
 
 def _tell(call: Call, record: ServeRecord) -> None:
     if call.json:
-        call.write_json_line(record)
+        call.write_json(record, line=True)
         return
     call.out.write(f"dowse is at {record.address}\n")
     call.out.flush()

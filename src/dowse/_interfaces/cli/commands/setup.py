@@ -16,9 +16,9 @@ from rich.text import Text
 from dowse import __version__
 from dowse._embed.models import KNOWN_MODELS
 from dowse._embed.open import ModelRecord, models_status, pull, remove
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, Group, pass_call
-from dowse._interfaces.cli.draw.text import Part, columns, folded, line, table
+from dowse._interfaces.cli.call import Call, Command, Group, pass_call
+from dowse._interfaces.cli.draw import columns, folded, line, table
+from dowse._interfaces.cli.screen import Part
 from dowse._model import Finding
 from dowse._project.doctor import (
     Check,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call
-from dowse._interfaces.cli.command import Command, Group, pass_call
+from dowse._interfaces.cli.call import Call, Command, Group, pass_call
 from dowse._interfaces.mcp.clients import CLIENTS, SKILL, find_client, plan_text, write
 from dowse.errors import UsageError
 
@@ -71,7 +70,7 @@ def _written(call: Call, name: str) -> SkillRecord:
 
 
 def _drawn(record: SkillRecord, width: int | None) -> Iterator[Text]:
-    from dowse._interfaces.cli.draw.text import folded, line  # noqa: PLC0415  --help does not need it
+    from dowse._interfaces.cli.draw import folded, line  # noqa: PLC0415  --help does not need it
 
     copy = f" The file as it was: {record.backup}." if record.backup else ""
     said = f"Wrote {record.path}.{copy}" if record.written else f"{record.path} has it already."
