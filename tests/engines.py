@@ -28,6 +28,7 @@ __all__ = [
     "POSTGRES",
     "SEARCH",
     "MilvusLite",
+    "Postgresql",
     "free_port",
     "milvus_lite",
     "need",
@@ -159,26 +160,28 @@ def _milvus(url: str = "") -> SearchEngine:
 @cache
 def _qdrant(url: str = "") -> SearchEngine:
     need("qdrant_client")
-    from qdrant_client import QdrantClient  # noqa: PLC0415
-
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
     if url:
         return Qdrant(StoreOptions(search=url.replace("http://", "qdrant://")))
+    need("qdrant_edge")
+    from qdrant_edge_client import EdgeClient  # noqa: PLC0415
 
-    class Local(Qdrant):
-        """The client's own emulation, which is empty once it was closed."""
+    class Edge(Qdrant):
+        """Asks the engine in this process."""
 
-        def _connect(self) -> QdrantClient:
-            return QdrantClient(":memory:")
+        def _connect(self) -> Any:
+            return EdgeClient()
 
-    return Local(StoreOptions())
+    engine = Edge(StoreOptions())
+    atexit.register(engine.close)
+    return engine
 
 
 SEARCH: dict[str, Callable[[Any], SearchEngine]] = {
     "pgvector": _pgvector,
     "milvus-lite": lambda _: _milvus(),
-    "qdrant-local": lambda _: _qdrant(),
+    "qdrant-edge": lambda _: _qdrant(),
 }
 """Search engines by name: what every machine can start, and servers that the environment names."""
 

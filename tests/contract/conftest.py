@@ -22,7 +22,7 @@ ENGINES: dict[str, Callable[[Path, Analyzer], Store]] = {
 }
 
 
-_SLOW = ("postgresql-milvus-lite", "postgresql-qdrant-local")
+_SLOW = ("postgresql-milvus-lite", "postgresql-qdrant-edge")
 _OF_THE_DATABASE = ("test_store_documents.py", "test_store_links.py", "test_store_conditions.py")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import uuid
@@ -220,3 +221,75 @@ def test_an_address_that_is_none_is_refused_with_an_example(
     result = dowse("config", "set", "store.url", url)
     assert result.code == 2
     assert "postgresql://HOST:5432/DATABASE" in result.err
+
+
+def test_a_move_never_writes_into_the_index_of_another_project(
+    vault: Path, notes: Path, dowse: Dowse, engine: str, prefix: str
+) -> None:
+    dowse("index", vault)
+    dowse("index", notes)
+    assert dowse("move", "-p", "vault", "--to", engine, "--name", "handbook").code == 0
+    before = dowse("search", "-p", "vault", "stop the writer", "--json").json["hits"]
+    refused = dowse("move", "-p", "notes", "--to", engine, "--name", "handbook")
+    assert refused.code == 2
+    assert "an index of another project" in refused.err
+    assert "--name" in refused.err
+    assert dowse("search", "-p", "vault", "stop the writer", "--json").json["hits"] == before
+    assert not dowse("status", "-p", "notes", "--json").json["folder"].startswith(engine)
+    assert dowse("move", "-p", "notes", "--to", engine, "--name", "notes").code == 0
+    assert engines.schemas(prefix) == {f"{prefix}_handbook", f"{prefix}_notes"}
+
+
+def test_a_search_during_a_sharded_run_says_that_the_index_is_unfinished(
+    vault: Path, dowse: Dowse, engine: str
+) -> None:
+    dowse("config", "set", "store.url", engine)
+    dowse("index", vault, "--shard", "1/2")
+    assert "The index is not finished" in dowse("search", "writer").err
+    status = dowse("status")
+    for done, all_of_them in re.findall(r"([\d,]+) of ([\d,]+)", status.out):
+        assert int(done.replace(",", "")) <= int(all_of_them.replace(",", ""))
+    assert "not finished" in status.out
+    dowse("index", vault)
+    assert "not finished" not in dowse("search", "writer").err
+
+
+def test_a_doctor_names_what_is_down_and_not_a_damage(
+    vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines.need("psycopg")
+    dowse("index", vault)
+    url = f"postgresql://127.0.0.1:{engines.free_port()}/dowse"
+    monkeypatch.setenv("DOWSE_STORE_URL", url)
+    told = dowse("doctor")
+    assert "cannot be reached" in told.out + told.err
+    assert "Is it running, and is store.url right?" in told.out + told.err
+    assert "damaged" not in told.out + told.err
+
+
+def test_one_damaged_index_hides_no_other_and_is_built_again(
+    vault: Path, notes: Path, dowse: Dowse, engine: str, prefix: str
+) -> None:
+    import psycopg  # noqa: PLC0415  (only where it is installed)
+
+    dowse("index", notes)
+    dowse("project", "add", vault)
+    dowse("config", "set", "store.url", engine, "-p", "vault")
+    dowse("index", vault)
+    (schema,) = engines.schemas(f"{prefix}_vault")
+    with psycopg.connect(engine, autocommit=True) as connection:
+        connection.execute(f"SET search_path = {schema}".encode())
+        connection.execute("UPDATE documents SET fields = 'no JSON'")
+    found = dowse("search", "-p", "all", "restore the database", "--json")
+    assert found.code in {0, 1}, found
+    assert {hit["project"] for hit in found.json["hits"]} == {"notes"}
+    told = dowse("doctor", "-p", "vault")
+    assert told.code not in {0, 70}
+    assert "dowse index --rebuild" in told.out + told.err
+    assert dowse("index", "-p", "vault", "--rebuild").code == 0
+    assert "whole" in dowse("doctor", "-p", "vault").out
+
+
+@pytest.mark.parametrize("kind", [engines.MilvusLite, engines.Postgresql])
+def test_a_server_for_tests_takes_a_relative_folder(kind: Any) -> None:
+    assert kind(Path("data")).folder == Path("data").resolve()

@@ -304,8 +304,11 @@ def _open_searcher(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
         if _NO_LOCK not in str(error):
             raise
         try:
-            with _mapped_directory(folder, error) as mapped:
-                return _open(mapped)  # which has every file open once it is done
+            with _temporary_folder(error) as name:
+                for path in folder.resolve().iterdir():
+                    if path.suffix != ".lock":
+                        Path(name, path.name).symlink_to(path)
+                return _open(Path(name))  # which has every file open once it is done
         except OSError as gone:  # a writer has just removed the folder
             raise error from gone
 
@@ -313,16 +316,6 @@ def _open_searcher(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
 def _open(folder: Path) -> tuple[tantivy.Schema, tantivy.Searcher]:
     index = tantivy.Index.open(str(folder))
     return index.schema, index.searcher()
-
-
-@contextmanager
-def _mapped_directory(folder: Path, error: ValueError) -> Iterator[Path]:
-    """Lend a temporary folder with a link to each file but the locks."""
-    with _temporary_folder(error) as name:
-        for path in folder.resolve().iterdir():
-            if path.suffix != ".lock":
-                Path(name, path.name).symlink_to(path)
-        yield Path(name)
 
 
 def _temporary_folder(error: ValueError) -> tempfile.TemporaryDirectory[str]:

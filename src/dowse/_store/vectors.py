@@ -81,12 +81,12 @@ class VectorIndex:
 
     def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
         """Find chunks by cosine to the vector, best first; only `among` these keys, if given."""
-        rows = None if among is None else self._allowed(among)
-        count = self._size - len(self._dead) if rows is None else len(rows)
+        size, rows = self._starts[-1], None if among is None else self._allowed(among)
+        count = size - len(self._dead) if rows is None else len(rows)
         if limit < 1 or not count:
             return []
-        few = min(self._exact_rows, max(_GATHERED, self._size // _SHARE))
-        if not self._is_small and count > few:
+        few = min(self._exact_rows, max(_GATHERED, size // _SHARE))
+        if size > self._exact_rows and count > few:
             rows = self._candidates(vector, rows, limit)
         elif rows is None:
             rows = self._alive
@@ -115,14 +115,6 @@ class VectorIndex:
         return [0, *np.cumsum([len(segment.keys) for segment in self._segments]).tolist()]
 
     @cached_property
-    def _size(self) -> int:
-        return self._starts[-1]
-
-    @cached_property
-    def _is_small(self) -> bool:
-        return self._size <= self._exact_rows
-
-    @cached_property
     def _rotation(self) -> Matrix:
         rotation: Matrix = self._rotation_file.array()
         return rotation
@@ -134,7 +126,7 @@ class VectorIndex:
 
     @cached_property
     def _alive(self) -> Rows:
-        return np.delete(np.arange(self._size), self._dead)
+        return np.delete(np.arange(self._starts[-1]), self._dead)
 
     @cached_property
     def _matrix(self) -> Matrix:
@@ -176,7 +168,7 @@ class VectorIndex:
 
     def _nearest_codes(self, code: NDArray[np.uint64], rows: Rows | None, count: int) -> Rows:
         """Find, of some rows or of all, those whose codes are nearest to one."""
-        if rows is not None and _PICKED * len(rows) < self._size:
+        if rows is not None and _PICKED * len(rows) < self._starts[-1]:
             return rows[smallest(distances(self._codes_of(rows), code), count)]
         distance = np.concatenate([distances(one.codes, code) for one in self._segments])
         if rows is not None:
@@ -190,7 +182,8 @@ class VectorIndex:
         return np.concatenate(picked, axis=1)
 
     def _scores(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
-        if self._is_small and 4 * len(rows) > self._size:  # otherwise gathering them is cheaper
+        size = self._starts[-1]
+        if 4 * len(rows) > size <= self._exact_rows:  # otherwise gathering them is cheaper
             scores: NDArray[np.float32] = np.vecdot(self._matrix, vector)[rows]
             return scores
         found: NDArray[np.float32] = np.vecdot(self._gather(rows), vector)
@@ -220,7 +213,7 @@ class OpenSegment:
     def __init__(self, folder: Path, number: int) -> None:
         keys, vectors, codes = (folder / name for name in file_names(number))
         self._keys, self._codes = OpenFile(keys), OpenFile(codes)
-        self.vectors = VectorFile(vectors)
+        self.vectors = OpenFile(vectors)
 
     @cached_property
     def keys(self) -> Keys:
@@ -255,21 +248,6 @@ class OpenSegment:
         return None if bool((keys[1:] > keys[:-1]).all()) else np.argsort(keys, kind="stable")
 
 
-class OpenSegments:
-    """Segments that are open; one that a generation in use has is not read again for the next."""
-
-    def __init__(self) -> None:
-        self._open: WeakValueDictionary[_Id, OpenSegment] = WeakValueDictionary()
-
-    def get(self, folder: Path, number: int, files: Mapping[str, FileSum]) -> OpenSegment:
-        """Open the segment of a number, whose files have these sums."""
-        id_ = folder, tuple(files[name] for name in file_names(number))
-        found = self._open.get(id_)
-        if found is None or not found.vectors.is_whole:
-            found = self._open[id_] = OpenSegment(folder, number)
-        return found
-
-
 def file_names(number: int) -> list[str]:
     """Name the files of a segment."""
     return [f"{part}-{number}.npy" for part in _PARTS]
@@ -293,19 +271,9 @@ def codes_of(vectors: NDArray[Any], rotation: Matrix) -> NDArray[np.uint64]:
 # ── Files ─────────────────────────────────────────────────────────────────
 
 
-class _Header(NamedTuple):
-    """What the beginning of a file says."""
-
-    start: int  # of the content, in bytes
-    shape: tuple[int, ...]
-    by_columns: bool
-    kind: np.dtype[Any]
-    row: int  # how many bytes a row takes
-
-    @property
-    def size(self) -> int:
-        """How many bytes the file has."""
-        return self.start + self.shape[0] * self.row
+_Header: TypeAlias = "tuple[int, tuple[int, ...], bool, np.dtype[Any]]"
+"""What the beginning of a file says: its length in bytes; the shape of the array that follows,
+whether it is kept by columns, and the kind of its numbers."""
 
 
 class OpenFile:
@@ -330,9 +298,24 @@ class OpenFile:
 
     def array(self) -> Any:
         """Read all of it as an array in memory, where no other program can truncate it."""
-        head = self._header
-        flat = np.frombuffer(self._bytes(self._size - head.start, head.start), head.kind)
-        return flat.reshape(head.shape, order="F" if head.by_columns else "C")
+        start, shape, by_columns, kind = self._header
+        flat = np.frombuffer(self._bytes(self._size - start, start), kind)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+
+    def blocks(self) -> Iterator[NDArray[np.float16]]:
+        """Read the rows of half floats, some at a time."""
+        count = self._header[1][0]
+        for first in range(0, count, _BLOCK):
+            yield self.rows(np.arange(first, min(first + _BLOCK, count)))
+
+    def rows(self, places: Keys) -> NDArray[np.float16]:
+        """Read the rows at some places, which must ascend."""
+        start, (_, width), _, kind = self._header
+        row = width * kind.itemsize
+        content = b"".join(
+            self._bytes(count * row, start + first * row) for first, count in _runs(places)
+        )
+        return np.frombuffer(content, kind).reshape(-1, width)
 
     @cached_property
     def _header(self) -> _Header:
@@ -340,14 +323,12 @@ class OpenFile:
         try:
             np.lib.format.read_magic(content)
             shape, by_columns, kind = np.lib.format.read_array_header_1_0(content)
-            row = math.prod(shape[1:]) * kind.itemsize
-            header = _Header(content.tell(), shape, by_columns, kind, row)
-            sound = not kind.hasobject and self._size == header.size
+            size = content.tell() + math.prod(shape) * kind.itemsize
         except (ValueError, IndexError) as error:
             raise self._damaged() from error
-        if not sound:
+        if kind.hasobject or self._size != size:
             raise self._damaged()
-        return header
+        return content.tell(), shape, by_columns, kind
 
     def _bytes(self, size: int, start: int) -> bytes:
         content: bytes = _read_at(self._file, size, start)
@@ -357,25 +338,6 @@ class OpenFile:
 
     def _damaged(self) -> Exception:
         return replica_damaged(f"{self._path} is not as it was written.")
-
-
-class VectorFile(OpenFile):
-    """A file of half floats, a row for each vector."""
-
-    def blocks(self) -> Iterator[NDArray[np.float16]]:
-        """Read all vectors, some at a time."""
-        count = self._header.shape[0]
-        for first in range(0, count, _BLOCK):
-            yield self.rows(np.arange(first, min(first + _BLOCK, count)))
-
-    def rows(self, places: Keys) -> NDArray[np.float16]:
-        """Read the vectors at some places, which must ascend."""
-        head = self._header
-        content = b"".join(
-            self._bytes(count * head.row, head.start + first * head.row)
-            for first, count in _runs(places)
-        )
-        return np.frombuffer(content, head.kind).reshape(-1, head.shape[1])
 
 
 def _runs(places: Keys) -> Iterator[tuple[int, int]]:
@@ -451,7 +413,8 @@ class VectorReplica:
     def __init__(self, base: Path, exact_rows: int = EXACT_ROWS) -> None:
         self._base = base
         self._exact_rows = exact_rows
-        self._open_segments = OpenSegments()
+        # Those that are open: what a generation in use has is not read again for the next.
+        self._segments: WeakValueDictionary[_Id, OpenSegment] = WeakValueDictionary()
 
     def create(self, database: Database) -> ReplicaManifest:
         """Begin an empty index, in a folder of its own."""
@@ -496,8 +459,13 @@ class VectorReplica:
 
     def open(self, manifest: ReplicaManifest) -> VectorIndex:
         """Open the index that a manifest describes."""
-        folder, numbers = self._base / manifest.folder, _segments(manifest)
-        segments = [self._open_segments.get(folder, number, manifest.files) for number in numbers]
+        folder, numbers, segments = self._base / manifest.folder, _segments(manifest), []
+        for number in numbers:
+            id_ = folder, tuple(manifest.files[name] for name in file_names(number))
+            found = self._segments.get(id_)
+            if found is None or not found.vectors.is_whole:
+                found = self._segments[id_] = OpenSegment(folder, number)
+            segments.append(found)
         dead = OpenFile(folder / dead_name(max(numbers))) if numbers else None
         return VectorIndex(segments, OpenFile(folder / ROTATION), dead, self._exact_rows)
 
@@ -515,7 +483,15 @@ def _joined(
     """
     segments = _segments(manifest)
     rows = {segment: manifest.detail[str(segment)] for segment in segments}
-    dead, first = _superseded(folder, segments, np.array(changed, dtype=np.int64), new.keys)
+    dead, first = np.zeros(0, np.int64), float("inf")
+    if segments:  # the newest knows
+        dead = load_array(folder / dead_name(max(segments)))
+    gone = np.array(changed, dtype=np.int64)
+    for segment in reversed(segments):
+        keys: Keys = load_array(folder / file_names(segment)[0])
+        dead = np.union1d(dead, _found(gone, keys))
+        if len(_found(new.keys, keys)):
+            first = segment  # a key must not be both dead and alive, so it has to be rewritten
     joined, count = set[int](), len(new.keys)
     for segment in reversed(segments):
         mostly_dead = 2 * len(dead) > sum(rows.values()) - sum(rows[one] for one in joined)
@@ -524,24 +500,6 @@ def _joined(
         joined.add(segment)
         count += rows[segment]
     return joined, dead
-
-
-def _superseded(
-    folder: Path, segments: Sequence[int], changed: Keys, new: Keys
-) -> tuple[Keys, float]:
-    """Find the keys whose rows in the segments are no more, and the first segment to be rewritten.
-
-    A key must not be both dead and alive, so a segment that holds one of the new keys has to go.
-    """
-    dead, first = np.zeros(0, np.int64), float("inf")
-    if segments:  # the newest knows
-        dead = load_array(folder / dead_name(max(segments)))
-    for segment in reversed(segments):
-        keys: Keys = load_array(folder / file_names(segment)[0])
-        dead = np.union1d(dead, _found(changed, keys))
-        if len(_found(new, keys)):
-            first = segment
-    return dead, first
 
 
 def _found(keys: Keys, segment: Keys) -> Keys:
@@ -585,7 +543,7 @@ def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
     keys_name, vectors_name, codes_name = file_names(number)
     keys, codes = load_array(folder / keys_name), load_array(folder / codes_name)
     start = 0
-    for vectors in VectorFile(folder / vectors_name).blocks():
+    for vectors in OpenFile(folder / vectors_name).blocks():
         part = slice(start, start + len(vectors))
         kept = ~np.isin(keys[part], dead)
         yield Segment(keys[part][kept], vectors[kept], codes[part][kept])

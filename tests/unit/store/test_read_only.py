@@ -6,6 +6,7 @@ import errno
 import gc
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -227,11 +228,14 @@ def test_a_full_disk_cannot_be_written_and_the_index_stays_whole(folder: Path) -
 
 def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = (EmbeddedStore(folder, PlainAnalyzer()) for _ in range(2))
-    from dowse._store.sql.sqlite import Connections  # noqa: PLC0415
     from dowse.errors import Locked  # noqa: PLC0415
 
-    monkeypatch.setattr(reader._connections, "_open", reader._connections._open_unchanged)
-    assert isinstance(reader._connections, Connections)
+    def fail() -> None:
+        error = sqlite3.OperationalError("unable to open database file")
+        error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+        raise error
+
+    monkeypatch.setattr(reader._connections, "_open", fail)
 
     def read_while_somebody_writes() -> None:
         with reader.read() as reading:

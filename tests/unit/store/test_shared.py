@@ -6,8 +6,10 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import engines
@@ -105,7 +107,7 @@ def test_machines_with_other_engines_catch_up_when_they_write(tmp_path: Path) ->
     other.close()
 
 
-@pytest.mark.parametrize("engine", ["", "pgvector", "qdrant-local"])
+@pytest.mark.parametrize("engine", ["", "pgvector", "qdrant-edge"])
 def test_an_index_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, engine: str) -> None:
     store = engines.postgres_store(tmp_path / "index", PlainAnalyzer(), engine)
     fill(store, batch(make_document("a.md", "alpha")))
@@ -209,3 +211,131 @@ def test_what_an_engine_says_is_translated(said: str, expected: str) -> None:
         raise RuntimeError(said)
     assert caught.value.hint
     assert UsageError not in type(caught.value).__mro__
+
+
+@pytest.mark.parametrize("kind", ["milvus", "qdrant"])
+def test_an_engine_that_stopped_answering_is_reported_within_two_seconds(kind: str) -> None:
+    engines.need("pymilvus", "qdrant_client")
+    import socket  # noqa: PLC0415
+
+    from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it listens, and says nothing
+        options = StoreOptions(search=f"{kind}://127.0.0.1:{silent.getsockname()[1]}")
+        engine = Milvus(options) if kind == "milvus" else Qdrant(options)
+        began = time.monotonic()
+        with pytest.raises(EngineFailed, match=r"cannot be reached|did not answer in time"):
+            engine.search("dowse", "dense", vector_of("alpha"), 5, None)
+        assert time.monotonic() - began < 3
+        engine.close()
+
+
+def test_a_store_closes_the_client_of_its_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines.need("qdrant_client")
+    from dowse._store.places import Places  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    closed: list[Qdrant] = []
+
+    def close(engine: Qdrant) -> None:
+        closed.append(engine)
+
+    monkeypatch.setattr(Qdrant, "close", close)
+    options = StoreOptions(url="postgresql://127.0.0.1:1/x", search="qdrant://127.0.0.1:1")
+    Places().shared(tmp_path, options, PlainAnalyzer()).close()
+    assert len(closed) == 1
+
+
+class Recorded:
+    """A client of Qdrant that notes how it is called."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        answers = {"scroll": ([], None), "query_points": SimpleNamespace(points=[])}
+
+        def noted(*given: Any, **named: Any) -> Any:
+            self.calls.append((name, given, named))
+            return answers.get(name, [])
+
+        return noted
+
+    def how(self, name: str) -> dict[str, Any]:
+        return next(named for called, _, named in self.calls if called == name)
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    engines.need("qdrant_client")
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    client = Recorded()
+    monkeypatch.setattr(Qdrant, "_connect", lambda _: client)
+    return client
+
+
+def test_copies_in_qdrant_are_written_in_order_and_read_by_majority(recorded: Recorded) -> None:
+    from dowse._store.shared.engine import Row  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    engine = Qdrant(StoreOptions(shards=2, replicas=3))
+    engine.create("a", 4)
+    engine.put("a", [Row(1, None, {5: 1.0}, {})])
+    engine.remove("a", [1])
+    engine.keys("a")
+    list(engine.terms("a", [1]))
+    engine.search("a", "body", {5: 1.0}, 5, None)
+    made = recorded.how("create_collection")
+    assert (made["shard_number"], made["replication_factor"]) == (2, 3)
+    assert made["write_consistency_factor"] == 3
+    for name in ("upsert", "delete"):
+        assert recorded.how(name)["wait"] is True
+        assert recorded.how(name)["ordering"] == "strong"
+    for name in ("scroll", "retrieve", "query_points"):
+        assert recorded.how(name)["consistency"] == "majority"
+
+
+@pytest.mark.parametrize(("dimensions", "terms"), [(384, 300), (4096, 3000), (2, 200_000)])
+def test_requests_to_qdrant_stay_far_below_its_limit(
+    recorded: Recorded, dimensions: int, terms: int
+) -> None:
+    from dowse._store.shared.engine import Row, term_number  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    weights = {term_number(str(one)): 1.2345678901234567 for one in range(terms)}
+    vector = np.full(dimensions, -0.012345678, np.float32)
+    rows = [Row(key, vector, weights, {}) for key in range(1, 1 + max(1, 120_000 // terms))]
+    Qdrant(StoreOptions()).put("a", rows)
+    sent = [given[1] for _, given, _ in recorded.calls]
+    assert [point.id for some in sent for point in some] == [row.key for row in rows]
+    for some in sent:
+        size = sum(len(point.model_dump_json()) for point in some)
+        assert size < 6_000_000 or len(some) == 1
+
+
+def test_a_key_over_plain_http_prints_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    engines.need("qdrant_client")
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    Qdrant(StoreOptions(search="qdrant://127.0.0.1:1"), "secret")._connect().close()
+    assert not list(recwarn)
+
+
+def test_a_lock_is_gone_with_the_connection_that_held_it(tmp_path: Path) -> None:
+    store = engines.postgres_store(tmp_path / "index", PlainAnalyzer(), "pgvector")
+    fill(store, batch(make_document("a.md", "alpha")))
+    with pytest.raises(EngineFailed), store.write() as dying:  # noqa: PT012
+        with psycopg.connect(engines.postgresql_url(), autocommit=True) as other:
+            pid = dying._connection._raw.info.backend_pid  # type: ignore[attr-defined]
+            other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        with store.write(5.0) as writing:  # whatever the clock of the dead one said
+            writing.apply(batch(make_document("b.md", "beta")))
+        dying.apply(batch(make_document("c.md", "gamma")))
+    assert found(store, "beta")[0] == ["b.md"]
+    assert found(store, "gamma")[0] == []
+    store.discard()
+    store.close()

@@ -366,7 +366,14 @@ class EngineIndexes:
                 left += field == "body"
             if rows:
                 engine.put(built.name, rows)
-            self._count(database.connection, counted)
+            if changes := [(*one, often) for one, often in counted.items() if often]:
+                database.connection.execute(
+                    "INSERT INTO search_terms SELECT ?, * FROM"
+                    " unnest(?::text[], ?::bigint[], ?::bigint[])"
+                    " ON CONFLICT (place, field, term)"
+                    " DO UPDATE SET chunks = search_terms.chunks + excluded.chunks",
+                    (self._place, *map(list, zip(*changes, strict=True))),
+                )
             self._note_gone(database.connection, built.name, gone)
             built = built._replace(
                 chunks=built.chunks + len(added) - left,
@@ -376,17 +383,6 @@ class EngineIndexes:
                 added_code=built.added_code + lengths[1],
             )
         return built
-
-    def _count(self, connection: SqlConnection, counted: Counter[tuple[str, int]]) -> None:
-        changes = [(field, term, often) for (field, term), often in counted.items() if often]
-        if changes:
-            connection.execute(
-                "INSERT INTO search_terms SELECT ?, * FROM"
-                " unnest(?::text[], ?::bigint[], ?::bigint[])"
-                " ON CONFLICT (place, field, term)"
-                " DO UPDATE SET chunks = search_terms.chunks + excluded.chunks",
-                (self._place, *map(list, zip(*changes, strict=True))),
-            )
 
     def _note_gone(self, connection: SqlConnection, name: str, keys: Sequence[ChunkKey]) -> None:
         connection.execute(

@@ -31,7 +31,6 @@ from dowse._util.process import command_name
 from dowse.errors import Damaged, DowseError, EngineFailed, Locked, StampMismatch
 
 _REACH = 2.0  # seconds for a server to answer at all: a search must not wait longer for a dead one
-_ROWS = 2000  # that are fetched at once of a long answer
 _T = TypeVar("_T")
 
 # PostgreSQL's text holds no character 0, which documents may hold. It is kept as a character that
@@ -100,12 +99,6 @@ class PostgresConnection:
         """Run several statements that take no values."""
         self._raw.execute(text.encode())
 
-    def stream(self, query: str, values: Sequence[object] = ()) -> psycopg.ServerCursor[Any]:
-        """Run a statement inside a transaction whose answer is too long to be held at once."""
-        cursor = self._raw.cursor(f"rows_{uuid.uuid4().hex}")
-        cursor.itersize = _ROWS
-        return cursor.execute(_translated(query).encode(), _bound(query, values))
-
     def copy(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Append many rows to a table."""
         statement = sql.SQL("COPY {} FROM STDIN").format(sql.SQL(table))
@@ -124,21 +117,13 @@ class PostgresConnection:
 
     def is_alive(self) -> bool:
         """Tell whether the server still answers; a dead one has two seconds to do so."""
+        patience, self._raw.patience = self._raw.patience, _REACH
         try:
-            with self.within(_REACH):
-                self._raw.execute("SELECT")
+            self._raw.execute("SELECT")
         except psycopg.Error:
             return False
+        self._raw.patience = patience
         return True
-
-    @contextmanager
-    def within(self, seconds: float) -> Iterator[None]:
-        """Limit how long each answer may take."""
-        before, self._raw.patience = self._raw.patience, seconds
-        try:
-            yield
-        finally:
-            self._raw.patience = before
 
     def _begin(self, *, writable: bool) -> psycopg.Cursor[Any]:
         if not writable:  # one generation, from the first statement on

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from dowse._model import Announce, ChunkedDocument, Finding, silent
 from dowse._model.ports import Analyzer, IndexReader
 from dowse._model.store_options import StoreOptions
-from dowse._store import checks
 from dowse._store.files import writer_lock
 from dowse._store.keyword import KeywordReplica
 from dowse._store.replicas import Indexes, ReplicaManifest, Replicas
@@ -31,6 +30,7 @@ from dowse._store.shared.postgresql import Address, PostgresConnection, Postgres
 from dowse._store.sql.database import Database, Fresh, SqlConnection, Statements
 from dowse._store.sql.reader import SqlDocumentTable
 from dowse._store.sql.writer import SqlWriter, TableWriter
+from dowse._store.store import check_tables
 from dowse._store.vectors import VectorReplica
 from dowse.errors import BadSettings
 
@@ -200,7 +200,7 @@ class PostgresStore:
     def check(self) -> list[Finding]:
         """Look at every part; an empty list means that the index is whole."""
         with self._server.borrow() as connection:
-            found = list(checks.check_tables(connection, self._server.errors))
+            found = list(check_tables(connection, self._server.errors))
             if not found:
                 self._indexes.at(partial(_begin, connection))
                 found = self._indexes.findings(SharedDatabase(connection))

@@ -286,11 +286,9 @@ def schema_file(name: str) -> str:
 def decoded_roots(value: str | None) -> list[str]:
     """Read the roots in a row; nothing when it holds anything else."""
     try:
-        found = json.loads(value or "[]")
-    except ValueError:
+        return msgspec.json.decode(value or "[]", type=list[str])
+    except msgspec.MsgspecError:
         return []
-    fits = isinstance(found, list) and all(isinstance(root, str) for root in found)
-    return found if fits else []
 
 
 def model_of(stamp: Stamp | None) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -92,12 +92,6 @@ def field_facet(name: str) -> str:
 
 # ── Which chunks conditions cover ─────────────────────────────────────────
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-Statement = tuple[str, *tuple[object, ...]]
-"""A statement, then the values bound to it."""
-
 Phrase = Callable[[KeywordField, Sequence[str]], Keys]
 """Finds the chunks in which some terms follow each other."""
 
@@ -152,7 +146,7 @@ class ConditionCache:
         return self._owners
 
 
-def _remember(memory: dict[_K, _V], key: _K, found: _V, most: int) -> None:
+def _remember(memory: dict[Any, Any], key: object, found: object, most: int) -> None:
     # The oldest goes first. What another thread removes in the same moment is not needed.
     for oldest in list(memory)[: len(memory) + 1 - most]:
         memory.pop(oldest, None)
@@ -163,31 +157,28 @@ def _met(sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition
     if condition.kind == "phrase":
         return members(keys, phrase("body", condition.values))
     if condition.kind == "language":
-        return members(keys, sql.keys(*_chunks_with(condition)))
+        values = _folded(condition)
+        query = f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})"
+        return members(keys, sql.keys(query, *values))
     if condition.kind == "field":
         return members(documents, _documents_with_field(sql, condition))
-    return members(documents, sql.keys(*_documents_with(condition)))
+    return members(documents, _documents_with(sql, condition))
 
 
-def _chunks_with(condition: Condition) -> Statement:
-    """List the chunks that a condition on chunks covers: one on the language of code."""
-    values = _folded(condition)
-    return f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})", *values
-
-
-def _documents_with(condition: Condition) -> Statement:
+def _documents_with(sql: Statements, condition: Condition) -> Keys:
     """List the documents that a condition on documents covers."""
     if condition.kind in _DATED:
         sign = _DATED[condition.kind]
-        return f"SELECT key FROM documents WHERE modified {sign} ?", condition.bound
+        query = f"SELECT key FROM documents WHERE modified {sign} ?"
+        return sql.keys(query, condition.bound)
     kind, values = _BEGINS.get(condition.kind, condition.kind), _folded(condition)
     if condition.kind in _EQUAL:
         meets = f"value IN ({_marks(values)})"
     else:
         place = "= 1" if condition.kind in _BEGINS else "> 0"
         meets = " OR ".join([f"instr(value, ?) {place}"] * len(values)) or "FALSE"
-    bound = (kind, *values)
-    return f"SELECT document FROM facets WHERE kind = ? AND ({meets})", *bound
+    query = f"SELECT document FROM facets WHERE kind = ? AND ({meets})"
+    return sql.keys(query, kind, *values)
 
 
 def _documents_with_field(sql: Statements, condition: Condition) -> Keys:
@@ -229,14 +220,10 @@ EntryRow = tuple[str, str, str, Moment, int, int, int]
 FileRow = tuple[str, int, int, str, int]
 """The id of a document, and the values of its `FileState`."""
 
-SECTION = """id, header_path, start, "end", first_line, last_line"""
-"""The columns of a `Section`."""
-
-SectionRow = tuple[str, str, int, int, int, int]
-"""The values in `SECTION`."""
-
 CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
 """The columns of a `Chunk`."""
+
+_SectionRow = tuple[str, str, int, int, int, int]
 
 ChunkRow = tuple[str, str, str, int, int, int, int, int]
 """The values in `CHUNK`."""
@@ -268,8 +255,7 @@ def file_of(row: FileRow) -> tuple[str, FileState]:
     return document_id, FileState(size, mtime_ns, digest, bool(settled))
 
 
-def section_of(row: SectionRow) -> Section:
-    """Make a section."""
+def _section(row: _SectionRow) -> Section:
     return Section(row[0], headings(row[1]), *row[2:])
 
 
@@ -367,13 +353,16 @@ class SqlDocumentTable(Struct, frozen=True):
             return None
         key, body, text = row
         columns = f"SELECT {ENTRY} FROM documents d WHERE key = ?"
-        sections = f"SELECT {SECTION} FROM sections WHERE document = ? ORDER BY key"
+        sections = (
+            'SELECT id, header_path, start, "end", first_line, last_line FROM sections'
+            " WHERE document = ? ORDER BY key"
+        )
         chunks = f"SELECT {CHUNK} FROM chunks c WHERE document = ? ORDER BY key"
         found = StoredDocument(
             self._sql.made(entry_of, EntryRow, columns, key)[0],
             text,
             body,
-            tuple(self._sql.made(section_of, SectionRow, sections, key)),
+            tuple(self._sql.made(_section, _SectionRow, sections, key)),
             tuple(self._sql.made(chunk_of, ChunkRow, chunks, key)),
         )
         if {chunk.section for chunk in found.chunks} - {one.id for one in found.sections}:

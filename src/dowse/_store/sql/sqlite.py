@@ -21,7 +21,6 @@ from urllib.parse import quote
 from dowse._store.files import (
     check_kind,
     content_errors,
-    database_damaged,
     disk_errors,
     error_code,
 )
@@ -111,7 +110,9 @@ class Connections:
             except (DowseError, sqlite3.Error) as error:
                 if writable or isinstance(error, IndexUnusable) or not self._can_be_read(error):
                     raise
-                return self._open_unchanged()
+                with disk_errors(self._path):
+                    state = self._state()
+                return _Open(connect(self._path, unchanged=True), self._file_id(), state)
 
     def _open(self) -> _Open:
         with disk_errors(self._path):
@@ -122,11 +123,6 @@ class Connections:
                 create_private_file(self._path)  # its log and its index take this file's rights
         create(self._path)
         return _Open(connect(self._path), self._file_id())
-
-    def _open_unchanged(self) -> _Open:
-        with disk_errors(self._path):
-            state = self._state()
-        return _Open(connect(self._path, unchanged=True), self._file_id(), state)
 
     def _can_be_read(self, error: Exception) -> bool:
         """Tell whether an error only says that nothing can be written; raise when it is unsafe."""
@@ -233,17 +229,12 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def _fill(connection: sqlite3.Connection) -> None:
-    for name in SCHEMA_FILES:
-        _run(connection, name)
+    for statement in "".join(map(schema_file, SCHEMA_FILES)).split(";"):
+        connection.execute(statement)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
         [("format", str(FORMAT)), ("index", uuid.uuid4().hex), ("generation", "0")],
     )
-
-
-def _run(connection: sqlite3.Connection, name: str) -> None:
-    for statement in schema_file(name).split(";"):
-        connection.execute(statement)
 
 
 def format_of(connection: sqlite3.Connection) -> str | None:
@@ -259,7 +250,8 @@ def upgrade(connection: sqlite3.Connection) -> None:
     connection.create_function("sum_of", 1, sum_of, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _run(connection, SCHEMA_FILES[1])
+        for statement in schema_file(SCHEMA_FILES[1]).split(";"):
+            connection.execute(statement)
         connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
         keys = [key for (key,) in connection.execute("SELECT key FROM documents")]
         keep_document_sums(connection, keys)
@@ -271,12 +263,6 @@ def upgrade(connection: sqlite3.Connection) -> None:
 
 
 # ── Soundness ─────────────────────────────────────────────────────────────
-
-
-def check_structure(connection: sqlite3.Connection) -> None:
-    """Raise `Damaged` when a database must not be written to any more."""
-    for complaint in complaints(connection):
-        raise database_damaged(complaint)
 
 
 def complaints(connection: sqlite3.Connection) -> Iterator[str]:

@@ -31,6 +31,7 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import Analyzer, DocumentTable, Links, TextVectors, Vocabulary
+from dowse._store.files import database_damaged
 from dowse._store.sql.database import (
     ROOTS,
     Database,
@@ -83,9 +84,9 @@ class SqlWriter:
         errors: Errors,
         analyzer: Analyzer,
         replicas: Followers,
-        check_structure: Callable[[], None] = lambda: None,
+        complaints: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        self._check_structure = check_structure
+        self._complaints = complaints  # about the database itself
         self._connection = connection
         self._errors = errors
         self._analyzer = analyzer
@@ -102,7 +103,8 @@ class SqlWriter:
         Raises `Damaged` when the database cannot be relied on, even emptied.
         """
         with self._errors():
-            self._check_structure()
+            for complaint in self._complaints():
+                raise database_damaged(complaint)
         with self._change() as change:
             change.clear()
             text = json.dumps(stamp, sort_keys=True)
@@ -232,10 +234,10 @@ class SqlWriter:
 
         To count them takes a look at all vectors. A deleted chunk leaves one unused at most.
         """
-        noted = (self._sql.meta(_IDLE) or "").split()
-        if len(noted) != 3 or not all(map(str.isdecimal, noted)):
+        try:
+            idle, busy, deleted = map(int, (self._sql.meta(_IDLE) or "").split())
+        except ValueError:
             return False
-        idle, busy, deleted = map(int, noted)
         since = self._deleted_chunks() - deleted
         return since >= 0 and idle + since <= busy - since
 
@@ -321,12 +323,8 @@ class TableWriter:
     @property
     def pending(self) -> frozenset[Maintenance]:
         """What has to be done once more after this change."""
-        pending: set[Maintenance] = set()
-        if self._links_changed:
-            pending.add("communities")
-        if self._deleted:
-            pending.add("tidy")
-        return frozenset(pending)
+        due: dict[Maintenance, bool] = {"communities": self._links_changed, "tidy": self._deleted}
+        return frozenset(kind for kind, is_due in due.items() if is_due)
 
     def clear(self) -> None:
         """Delete all documents, and what hangs on them."""
@@ -467,7 +465,27 @@ class TableWriter:
                 for s in chunked.sections
             ],
         )
-        keys = self._put_chunks(key, chunked)
+        keys = [next(self._chunk_keys) for _ in chunked.chunks]
+        self._connection.executemany(
+            'INSERT INTO chunks (key, document, id, section, header_path, start, "end", overlap,'
+            " first_line, last_line, text_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    chunk_key,
+                    key,
+                    chunk.id,
+                    chunk.section,
+                    _as_json(chunk.header_path),
+                    chunk.start,
+                    chunk.end,
+                    chunk.overlap,
+                    chunk.first_line,
+                    chunk.last_line,
+                    text_key(chunked.embedding_text(chunk)),
+                )
+                for chunk_key, chunk in zip(keys, chunked.chunks, strict=True)
+            ],
+        )
         self._journal(keys)
         self._connection.executemany(
             "INSERT INTO code_blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -514,30 +532,6 @@ class TableWriter:
             "INSERT INTO link_names VALUES (?, ?)",
             [(key, name) for key, link in links for name in names_of_target(document.id, link)],
         )
-
-    def _put_chunks(self, document: int, chunked: ChunkedDocument) -> list[ChunkKey]:
-        keys = [next(self._chunk_keys) for _ in chunked.chunks]
-        self._connection.executemany(
-            'INSERT INTO chunks (key, document, id, section, header_path, start, "end", overlap,'
-            " first_line, last_line, text_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    key,
-                    document,
-                    chunk.id,
-                    chunk.section,
-                    _as_json(chunk.header_path),
-                    chunk.start,
-                    chunk.end,
-                    chunk.overlap,
-                    chunk.first_line,
-                    chunk.last_line,
-                    text_key(chunked.embedding_text(chunk)),
-                )
-                for key, chunk in zip(keys, chunked.chunks, strict=True)
-            ],
-        )
-        return keys
 
     def _journal(self, keys: Iterable[ChunkKey], *, terms: bool = True) -> None:
         self._connection.executemany(
