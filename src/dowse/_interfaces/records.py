@@ -8,23 +8,24 @@ docs/ and in the OpenAPI description.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from dowse._model import Counts, Finding, Freshness, LeftOut, LinkKind, Passage
-from dowse._search.listing import Counted, page_of
+from dowse._model import Finding, LinkKind, Passage
+from dowse._search.listing import Counted, Filter, page_of
 from dowse._text.dates import iso
+from dowse._text.matching import fold
 
 if TYPE_CHECKING:
-    from dowse._model import Edge, Explanation, Hit, IndexReport, Neighbour, Related, Response
+    from dowse._model import Edge, Explanation, Hit, Neighbour, Related, Response
     from dowse._project.all_projects import AllProjects
-    from dowse._project.engine import Engine, Status
+    from dowse._project.engine import Engine
     from dowse._project.registry import Project
     from dowse._project.workspace import Workspace
-    from dowse._search.listing import FieldValues, LinkGraph, ListedDocument
+    from dowse._search.listing import LinkGraph, ListedDocument
 
 Searched: TypeAlias = "Engine | AllProjects"
 """What was searched: one project, or all of them."""
@@ -121,64 +122,6 @@ class GraphRecord(Struct, frozen=True):
 # ── Projects, their indexes and their documents ──────────────────────────────
 
 
-class IndexRecord(Struct, frozen=True):
-    """What `dowse index` did."""
-
-    project: Annotated[str, "Name of the project."]
-    roots: Annotated[tuple[str, ...], "Its folders, absolute."]
-    added: Annotated[int, "New documents."]
-    changed: Annotated[int, "Documents that had changed."]
-    removed: Annotated[int, "Documents whose file is gone."]
-    unchanged: Annotated[int, "Documents that were as the index has them."]
-    chunks: Annotated[int, "Chunks written."]
-    embedded: Annotated[int, "Texts that the embedding model had to read."]
-    secrets: Annotated[int, "Secrets that were left out of what was added or changed."]
-    unreadable: Annotated[int, "Texts in a script that the model does not support."]
-    left_out: Annotated[tuple[LeftOut, ...], "Files, or parts of them (`whole: false`), left out."]
-    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
-    complete: Annotated[bool, "False: something is missing, and the exit code is 3."]
-    counts: Annotated[Mapping[str, int], "What each stage worked on: files, documents, chunks…"]
-    seconds: Annotated[Mapping[str, float], "Time by stage."]
-
-    @classmethod
-    def of(cls, project: Project, report: IndexReport) -> IndexRecord:
-        """Make the record of a report."""
-        roots = tuple(map(str, project.roots))
-        return filled(cls, report, project=project.name, roots=roots)
-
-
-class StatusRecord(Struct, frozen=True):
-    """What `dowse status` says."""
-
-    project: Annotated[str, "Name of the project."]
-    roots: Annotated[tuple[str, ...], "Its folders, absolute."]
-    folder: Annotated[str, "Where the index is."]
-    bytes: Annotated[int, "What the index takes on disk."]
-    indexed: Annotated[bool, "Whether it has been indexed yet."]
-    up_to_date: Annotated[bool, "Whether the index matches the folder."]
-    freshness: Annotated[Freshness, "Files that are new, changed or deleted since."]
-    counts: Annotated[Counts, "How much the index holds."]
-    stamp: Annotated[Mapping[str, Any] | None, "What the index was built with."]
-    notices: Annotated[tuple[str, ...], "Why the index or a folder cannot be used, and what to do."]
-    run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
-    unread: Annotated[int, "Files that could not be read, and have not changed since."]
-    imported: Annotated[
-        tuple[str, ...],
-        "Those of `roots` that are not on this machine: their text comes from an import.",
-    ]
-
-    @classmethod
-    def of(cls, status: Status) -> StatusRecord:
-        """Make the record of a status."""
-        changes = status.freshness
-        return filled(
-            cls,
-            status,
-            indexed=status.stamp is not None,
-            up_to_date=not (changes.new or changes.changed or changes.deleted),
-        )
-
-
 class DocumentRecord(Struct, frozen=True):
     """A document of a list."""
 
@@ -265,15 +208,6 @@ class DocumentListRecord(Struct, frozen=True):
     items: Annotated[tuple[DocumentRecord, ...], "In the order asked for."]
     total: Annotated[int, "How many there are; `items` may be a part of them."]
 
-    @classmethod
-    def of(
-        cls, listed: Sequence[ListedDocument], engine: Engine, limit: int | None, offset: int = 0
-    ) -> DocumentListRecord:
-        """Make the record of a part of a list."""
-        shown = page_of(listed, limit, offset)
-        items = tuple(DocumentRecord.of(one, engine) for one in shown)
-        return cls(engine.project.name, items, len(listed))
-
 
 class CountedListRecord(Struct, frozen=True):
     """Values that documents have: tags, folders, or the values of another filter."""
@@ -281,13 +215,6 @@ class CountedListRecord(Struct, frozen=True):
     project: Annotated[str, "Name of the project."]
     items: Annotated[tuple[Counted, ...], "Most frequent first; folders by their path."]
     total: Annotated[int, "How many there are; `items` may be a part of them."]
-
-    @classmethod
-    def of(
-        cls, counted: Sequence[Counted], engine: Engine, limit: int | None, offset: int = 0
-    ) -> CountedListRecord:
-        """Make the record of a part of a list."""
-        return cls(engine.project.name, tuple(page_of(counted, limit, offset)), len(counted))
 
 
 class FieldRecord(Struct, frozen=True):
@@ -298,11 +225,6 @@ class FieldRecord(Struct, frozen=True):
     different: Annotated[int, "How many different values it has."]
     values: Annotated[tuple[Counted, ...], "The most frequent values."]
 
-    @classmethod
-    def of(cls, field: FieldValues, most: int) -> FieldRecord:
-        """Make the record of a field, with its most frequent values."""
-        return cls(field.name, field.documents, len(field.values), field.values[:most])
-
 
 class FieldListRecord(Struct, frozen=True):
     """The fields of the frontmatter."""
@@ -311,17 +233,44 @@ class FieldListRecord(Struct, frozen=True):
     items: Annotated[tuple[FieldRecord, ...], "Most frequent first."]
     total: Annotated[int, "How many there are; `items` may be a part of them."]
 
-    @classmethod
-    def of(
-        cls,
-        fields: Sequence[FieldValues],
-        engine: Engine,
-        limit: int | None,
-        offset: int = 0,
-        *,
-        values: int,
-    ) -> FieldListRecord:
-        """Make the record of a part of a list, with at most so many values of each field."""
-        shown = page_of(fields, limit, offset)
-        items = tuple(FieldRecord.of(one, values) for one in shown)
-        return cls(engine.project.name, items, len(fields))
+
+def document_list(
+    kind: Callable[[str, tuple[DocumentRecord, ...], int], _Record],
+    engine: Engine,
+    listed: Sequence[ListedDocument],
+    limit: int | None,
+    offset: int = 0,
+) -> _Record:
+    """List a part of the documents that were found."""
+    shown = page_of(listed, limit, offset)
+    items = tuple(DocumentRecord.of(one, engine) for one in shown)
+    return kind(engine.project.name, items, len(listed))
+
+
+def counted_list(
+    engine: Engine, name: Filter, below: Sequence[str], limit: int | None, offset: int = 0
+) -> CountedListRecord:
+    """List a part of the values of a filter."""
+    found = engine.values_of(name, below)
+    items = tuple(page_of(found, limit, offset))
+    return CountedListRecord(engine.project.name, items, len(found))
+
+
+def field_list(
+    engine: Engine,
+    name: str | None,
+    below: Sequence[str],
+    limit: int | None,
+    offset: int = 0,
+    *,
+    values: int,
+) -> FieldListRecord:
+    """List a part of the fields, or the one of a name, with at most so many values of each."""
+    found = engine.fields(below)
+    if name is not None:
+        found = [one for one in found if fold(one.name) == fold(name)]
+    items = tuple(
+        FieldRecord(one.name, one.documents, len(one.values), one.values[:values])
+        for one in page_of(found, limit, offset)
+    )
+    return FieldListRecord(engine.project.name, items, len(found))

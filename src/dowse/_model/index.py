@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from dowse._text.matching import fold_name
 
@@ -476,26 +477,30 @@ def modified(fields: Fields, mtime_ns: int) -> float:
 # ── Progress ────────────────────────────────────────────────────────────────────
 
 
-class IndexReport(Struct, frozen=True):
-    """What an indexing run did."""
+class IndexReport(Struct, frozen=True, kw_only=True):
+    """What `dowse index` did."""
 
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    chunks: int  # written
-    embedded: int  # texts that the embedder had to read
-    left_out: tuple[LeftOut, ...]
-    notices: tuple[str, ...]  # what could not be done, and how to change that
-    seconds: dict[str, float]  # time by stage
-    secrets: int = 0  # matches of read.redact that were replaced in what was added or changed
-    unreadable: int = 0  # texts in a script that the model cannot read; words find them
-    counts: dict[str, int] = field(default_factory=dict)  # what each stage worked on
+    project: Annotated[str, "Name of the project."] = ""
+    roots: Annotated[tuple[str, ...], "Its folders, absolute."] = ()
+    added: Annotated[int, "New documents."]
+    changed: Annotated[int, "Documents that had changed."]
+    removed: Annotated[int, "Documents whose file is gone."]
+    unchanged: Annotated[int, "Documents that were as the index has them."]
+    chunks: Annotated[int, "Chunks written."]
+    embedded: Annotated[int, "Texts that the embedding model had to read."]
+    secrets: Annotated[int, "Secrets that were left out of what was added or changed."] = 0
+    unreadable: Annotated[int, "Texts in a script that the model does not support."] = 0
+    left_out: Annotated[tuple[LeftOut, ...], "Files, or parts of them (`whole: false`), left out."]
+    notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
+    complete: Annotated[bool, "False: something is missing, and the exit code is 3."] = True
+    counts: Annotated[Mapping[str, int], "What each stage worked on: files, documents, chunks…"] = (
+        field(default_factory=dict)
+    )
+    seconds: Annotated[Mapping[str, float], "Time by stage."]
 
-    @property
-    def complete(self) -> bool:
-        """Tell whether nothing that should be in the index had to be left out."""
-        return not self.notices and not any(item.whole and item.lost for item in self.left_out)
+    def __post_init__(self) -> None:
+        lost = any(item.whole and item.lost for item in self.left_out)
+        force_setattr(self, "complete", not self.notices and not lost)
 
 
 class Event(Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from shlex import quote
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -68,19 +68,24 @@ from dowse.errors import (
 
 
 class Status(Struct, frozen=True):
-    """The state of a project and of its index."""
+    """What `dowse status` says."""
 
-    project: str
-    roots: tuple[str, ...]
-    folder: str  # where the index is
-    bytes: int  # that the index takes on disk
-    counts: Counts
-    stamp: Stamp | None
-    freshness: Freshness
-    notices: tuple[str, ...]  # why the index or a folder cannot be used, and what to do
-    run: str = ""  # a run that has not come to its end, in a sentence
-    unread: int = 0  # files that could not be read, and have not changed since
-    imported: tuple[str, ...] = ()  # those of the roots whose documents are on another machine
+    project: Annotated[str, "Name of the project."]
+    roots: Annotated[tuple[str, ...], "Its folders, absolute."]
+    folder: Annotated[str, "Where the index is."]
+    bytes: Annotated[int, "What the index takes on disk."]
+    indexed: Annotated[bool, "Whether it has been indexed yet."]
+    up_to_date: Annotated[bool, "Whether the index matches the folder."]
+    freshness: Annotated[Freshness, "Files that are new, changed or deleted since."]
+    counts: Annotated[Counts, "How much the index holds."]
+    stamp: Annotated[Stamp | None, "What the index was built with."]
+    notices: Annotated[tuple[str, ...], "Why the index or a folder cannot be used, and what to do."]
+    run: Annotated[str, "An indexing run that has not come to its end; empty: none."]
+    unread: Annotated[int, "Files that could not be read, and have not changed since."]
+    imported: Annotated[
+        tuple[str, ...],
+        "Those of `roots` that are not on this machine: their text comes from an import.",
+    ]
 
 
 class Parts(Struct, frozen=True):
@@ -497,14 +502,17 @@ class Engine(AbstractContextManager["Engine"]):
                 if source.id not in unread and has_changed(source, known.get(source.id), options)
             ]
             new = sum(id_ not in known for id_ in waiting)
+            gone = len(changes.gone)
             return Status(
                 project=self.project.name,
                 roots=tuple(str(root) for root in self.project.roots),
                 folder=self.parts.store.place,
                 bytes=self.parts.store.bytes(),
+                indexed=stamp is not None,
+                up_to_date=not waiting and not gone,
+                freshness=Freshness(new, len(waiting) - new, gone),
                 counts=reader.catalogue.counts(),
                 stamp=stamp,
-                freshness=Freshness(new, len(waiting) - new, len(changes.gone)),
                 notices=(
                     *mismatches,
                     *([self.rebuild_advice] if mismatches else []),

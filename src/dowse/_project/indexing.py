@@ -103,6 +103,8 @@ def _run(
                 announce=noting,
                 shard=shard,
             )
+    roots = tuple(map(str, engine.project.own_roots))
+    report = replace(report, project=engine.project.name, roots=roots)
     lost = [one.id for one in report.left_out if one.whole and one.lost]
     note_unread(folder, lost, began, whole=not paths and not part)
     if not takes_vectors(stamp) and expected.why_no_model:

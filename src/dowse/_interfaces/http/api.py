@@ -196,12 +196,12 @@ _STATUSES = {
 }
 
 
-_DOMAIN = {"ChunkOutcome", "Explanation", "Hit", "Neighbour", "Related", "Response"}
+_DOMAIN = {"ChunkOutcome", "Explanation", "Hit", "IndexReport", "Neighbour", "Related", "Response"}
 """Records of the engine, which clients that were made from the description call …Record."""
 
 
 def _named(record: str) -> str:
-    return f"{record}Record" if record in _DOMAIN else record
+    return f"{record.removesuffix('Report')}Record" if record in _DOMAIN else record
 
 
 @cache

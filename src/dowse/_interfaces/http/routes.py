@@ -39,17 +39,18 @@ from dowse._interfaces.records import (
     DocumentListRecord,
     FieldListRecord,
     GraphRecord,
-    IndexRecord,
     ProjectRecord,
-    StatusRecord,
+    counted_list,
+    document_list,
+    field_list,
     filled,
     related_with_paths,
     with_path,
     with_paths,
 )
-from dowse._model import Event, Explanation, Related, Response
+from dowse._model import Event, Explanation, IndexReport, Related, Response
 from dowse._project.all_projects import AllProjects
-from dowse._project.engine import Engine
+from dowse._project.engine import Engine, Status
 from dowse._project.pool import EnginePool, Job
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
@@ -58,7 +59,6 @@ from dowse._search.listing import FILTERS, SORTS, Filter
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import MODES, STRATEGIES
-from dowse._text.matching import fold
 from dowse.errors import DowseError, NotFound
 
 if TYPE_CHECKING:
@@ -94,6 +94,11 @@ class ApiCall(Struct, frozen=True):
     def paths(self) -> Sequence[str]:
         """The paths below which documents are asked for."""
         return tuple(self.arguments.get("path", ()))
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """Which part of a list is asked for: at most how many, and after how many."""
+        return self["limit"], self["offset"]
 
     @contextmanager
     def engine(self) -> Iterator[Engine]:
@@ -209,11 +214,11 @@ class JobRecord(Struct, frozen=True):
     project: Annotated[str, "Name of the project."]
     state: Annotated[Literal["running", "done", "failed"], "How far it is."]
     event: Annotated[Event | None, "The last thing it said."]
-    report: Annotated[IndexRecord | None, "What it did, once it has ended well."]
+    report: Annotated[IndexReport | None, "What it did, once it has ended well."]
     error: Annotated[ErrorRecord | None, "Why it failed."]
 
     @classmethod
-    def of(cls, job: Job, project: Project) -> JobRecord:
+    def of(cls, job: Job) -> JobRecord:
         """Make the record of a job."""
         state: Literal["running", "done", "failed"] = "running"
         if job.ended.is_set():
@@ -222,7 +227,7 @@ class JobRecord(Struct, frozen=True):
             job.project,
             state,
             job.event,
-            IndexRecord.of(project, job.report) if job.report else None,
+            job.report,
             ErrorRecord.of(job.error),
         )
 
@@ -235,7 +240,7 @@ class WatchRecord(Struct, frozen=True):
     error: Annotated[ErrorRecord | None, "Why they cannot be followed; it is tried again."]
 
 
-class ServerStatusRecord(StatusRecord, frozen=True):
+class ServerStatusRecord(Status, frozen=True):
     """What there is to know about a project, and what the server does for it."""
 
     job: Annotated[JobRecord | None, "The last indexing run that was asked for."]
@@ -561,7 +566,7 @@ def documents(call: ApiCall) -> DocumentListRecord:
     """List documents: all of them, the newest, or the most linked."""
     with call.engine() as engine:
         listed = engine.listed(call["sort"], call.arguments.get("since", ""), call.paths)
-        return DocumentListRecord.of(listed, engine, call["limit"], call["offset"])
+        return document_list(DocumentListRecord, engine, listed, *call.part)
 
 
 @_route("GET", "/tags", *_COUNTED)
@@ -586,11 +591,8 @@ def folders(call: ApiCall) -> CountedListRecord:
 def fields(call: ApiCall) -> FieldListRecord:
     """List the fields of the frontmatter and their values."""
     with call.engine() as engine:
-        found, name = engine.fields(call.paths), call.arguments.get("name")
-        if name is not None:
-            found = [one for one in found if fold(one.name) == fold(name)]
-        limit, offset = call["limit"], call["offset"]
-        return FieldListRecord.of(found, engine, limit, offset, values=call["values"])
+        name = call.arguments.get("name")
+        return field_list(engine, name, call.paths, *call.part, values=call["values"])
 
 
 @_route(
@@ -608,8 +610,7 @@ def values(call: ApiCall) -> CountedListRecord:
 
 def _values(call: ApiCall, name: Filter) -> CountedListRecord:
     with call.engine() as engine:
-        found = engine.values_of(name, call.paths)
-        return CountedListRecord.of(found, engine, call["limit"], call["offset"])
+        return counted_list(engine, name, call.paths, *call.part)
 
 
 # ── Projects and their state ─────────────────────────────────────────────────
@@ -645,8 +646,8 @@ def status(call: ApiCall) -> ServerStatusRecord:
             watch = WatchRecord(watcher.runs, watcher.event, ErrorRecord.of(watcher.error))
         return filled(
             ServerStatusRecord,
-            StatusRecord.of(engine.status()),
-            job=JobRecord.of(job, engine.project) if job else None,
+            engine.status(),
+            job=JobRecord.of(job) if job else None,
             watch=watch,
         )
 
@@ -655,7 +656,7 @@ def status(call: ApiCall) -> ServerStatusRecord:
 def index(call: ApiCall) -> JobRecord:
     """Update the index in the background."""
     project = call.pool.select(call.project)
-    return JobRecord.of(call.pool.index(project), project)
+    return JobRecord.of(call.pool.index(project))
 
 
 @_route("GET", "/settings", _PROJECT)

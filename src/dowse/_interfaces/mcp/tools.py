@@ -608,13 +608,11 @@ def _state(projects: VisibleProjects, engine: Engine) -> Json:
     from dowse._project.doctor import missing_abilities  # noqa: PLC0415  70 ms; the handshake does not wait
 
     project, status = engine.project, engine.status()
-    fresh = status.freshness
-    up_to_date = not (fresh.new or fresh.changed or fresh.deleted)
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*status.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
     job = projects.pool.job(project.name)
     running = job is not None and not job.ended.is_set()
-    if not running and not notices and not up_to_date:
+    if not running and not notices and not status.up_to_date:
         notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
         job = projects.pool.index(project)
         notices.append("The folder has changed; the index is being updated in the background.")
@@ -622,9 +620,9 @@ def _state(projects: VisibleProjects, engine: Engine) -> Json:
         "project": project.name,
         "model": str((status.stamp or {}).get("model", "none")),
         "status": {
-            "indexed": status.stamp is not None,
-            "up_to_date": up_to_date,
-            "freshness": msgspec.to_builtins(fresh),
+            "indexed": status.indexed,
+            "up_to_date": status.up_to_date,
+            "freshness": msgspec.to_builtins(status.freshness),
             "counts": msgspec.to_builtins(status.counts),
         },
         "missing": list(missing_abilities(engine)) if status.stamp else [],

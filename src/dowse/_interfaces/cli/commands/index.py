@@ -22,7 +22,6 @@ from dowse._interfaces.cli.call import Call, Command, Interrupted, pass_call
 from dowse._interfaces.cli.draw import duration, folded, line, number, pairs, stage_times
 from dowse._interfaces.cli.logs import start_logging, takes_logging
 from dowse._interfaces.cli.screen import Part
-from dowse._interfaces.records import IndexRecord, StatusRecord
 from dowse._model import IndexReport, LeftOut, Shard
 from dowse._project.engine import Status
 from dowse._util.files import real_path
@@ -64,7 +63,7 @@ Examples:
 """
 
 
-@click.command(cls=Command, record=IndexRecord, epilog=_INDEX_EXAMPLES)
+@click.command(cls=Command, record=IndexReport, epilog=_INDEX_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
 @click.option(
@@ -114,7 +113,7 @@ def index_command(
     took = time.perf_counter() - began
     if not call.quiet or call.json:
         call.answer(
-            IndexRecord.of(project, report),
+            report,
             lambda width: draw_report(project.name, report, took, width, verbose=call.verbose),
         )
     call.remark(*report.notices)
@@ -213,7 +212,7 @@ _log = logging.getLogger("dowse.watch")
 
 @click.command(
     cls=Command,
-    record=IndexRecord,
+    record=IndexReport,
     epilog="\b\nExamples:\n  dowse watch\n  dowse watch -p work --json",
 )
 @takes_logging
@@ -234,7 +233,7 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
             announce.rest()
             _log_change(project.name, report)
             if call.json:
-                call.write_json(IndexRecord.of(project, report), line=True)
+                call.write_json(report, line=True)
             elif not call.quiet and _says_something(report):
                 now = time.strftime("%H:%M:%S")
                 call.out.show(draw_change(now, report, call.out.width))
@@ -282,7 +281,7 @@ def _stopped_by_signal() -> Iterator[threading.Event]:
 
 @click.command(
     cls=Command,
-    record=StatusRecord,
+    record=Status,
     epilog="\b\nExamples:\n  dowse status\n  dowse status -p work --json",
 )
 @pass_call
@@ -293,7 +292,7 @@ def status_command(call: Call) -> None:
     """
     with call.open() as engine:
         status = engine.status()
-    call.answer(StatusRecord.of(status), lambda width: draw_status(status, width))
+    call.answer(status, lambda width: draw_status(status, width))
     if status.notices:
         call.remark(*status.notices)
 
@@ -336,9 +335,9 @@ def _folder_of(root: str, status: Status) -> Part:
 
 def _state_of(status: Status) -> Part:
     changes = status.freshness
-    if status.stamp is None:
+    if not status.indexed:
         return f"not indexed yet: dowse index -p {quote(status.project)}", "yellow"
-    if not (changes.new or changes.changed or changes.deleted):
+    if status.up_to_date:
         return "up to date", "green"
     counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
     changed = ", ".join(f"{number(count)} {word}" for count, word in counts if count)

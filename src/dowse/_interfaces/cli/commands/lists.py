@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
-from rich.text import Text
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.draw import line, number, table
@@ -16,14 +15,13 @@ from dowse._interfaces.cli.screen import Part
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,
-    DocumentRecord,
     DocumentsRecord,
     FieldListRecord,
-    FieldRecord,
+    counted_list,
+    document_list,
+    field_list,
 )
-from dowse._search.listing import SORTS, Counted, FieldValues, Filter, Sort, page_of
-from dowse._text.dates import iso
-from dowse._text.matching import fold
+from dowse._search.listing import SORTS, Counted, Filter, Sort
 from dowse._util.messages import size
 from dowse.errors import NotFound
 
@@ -56,8 +54,19 @@ def _limit(default: int | None = None) -> Callable[[Any], Any]:
     )
 
 
+Rows = Sequence[Sequence[Part]]
+"""The lines of a table."""
+
+
+def _show(call: Call, record: object, rows: Rows, total: int, nothing: str = "") -> None:
+    """Print a table; say `nothing` where it is empty, and when it is a part of the whole list."""
+    call.answer(record, lambda width: table(rows, width, right=(0,)))
+    if nothing and not rows:
+        call.remark(nothing)
+    _say_rest(call, len(rows), total)
+
+
 def _say_rest(call: Call, shown: int, total: int) -> None:
-    """Say that there are more than are shown."""
     if 0 < shown < total and not call.json:
         call.remark(f"{number(shown)} of {number(total)} are shown.")
 
@@ -100,33 +109,26 @@ def ls_command(
         found = [one for one in engine.listed(sort, since) if _matches(one.entry.id, pattern)]
         if pattern and not found:
             raise NotFound(f"No document matches {pattern!r}.", "List all of them with: dowse ls")
-        listed = page_of(found, limit)
-        if call.json:
-            documents = tuple(DocumentRecord.of(one, engine) for one in listed)
-            call.write_json(DocumentsRecord(engine.project.name, documents, len(found)))
-            return
+        record = document_list(DocumentsRecord, engine, found, limit)
+    if call.json:
+        call.write_json(record)
+        return
+    listed = record.documents
     if not listed:
         call.remark(
             f"Nothing changed since {since}."
             if since
             else f"The index is empty. Fill it with: dowse index -p {engine.project.typed}"
         )
-    entries = [one.entry for one in listed]
     if detailed:
-        rows: list[tuple[Part, ...]] = [
-            (
-                (one.short_id, "dim"),
-                iso(one.modified)[:10],
-                size(one.size),
-                number(one.chunks),
-                one.id,
-            )
-            for one in entries
+        rows: Rows = [
+            ((one.short_id, "dim"), one.modified[:10], size(one.size), number(one.chunks), one.id)
+            for one in listed
         ]
         call.out.show(table(rows, call.out.width, right=(2, 3)))
     else:
-        call.out.show(line(one.id) for one in entries)
-    _say_rest(call, len(listed), len(found))
+        call.out.show(line(one.id) for one in listed)
+    _say_rest(call, len(listed), record.total)
 
 
 def _matches(document_id: str, pattern: str | None) -> bool:
@@ -157,14 +159,11 @@ def recent_command(call: Call, since: str, path: tuple[str, ...], limit: int) ->
     The date is that of the frontmatter where it has one, otherwise that of the file.
     """
     with call.open() as engine:
-        found = DocumentListRecord.of(engine.listed("modified", since, path), engine, limit)
-    rows: list[tuple[Part, ...]] = [
-        (one.modified[:10], (one.id, "cyan"), (one.title, "dim")) for one in found.items
-    ]
-    call.answer(found, lambda width: table(rows, width))
-    if not found.items:
-        call.remark(f"Nothing changed since {since}." if since else "The index is empty.")
-    _say_rest(call, len(found.items), found.total)
+        listed = engine.listed("modified", since, path)
+        found = document_list(DocumentListRecord, engine, listed, limit)
+    rows = [(one.modified[:10], (one.id, "cyan"), (one.title, "dim")) for one in found.items]
+    nothing = f"Nothing changed since {since}." if since else "The index is empty."
+    _show(call, found, rows, found.total, nothing)
 
 
 # ── Values with counts ───────────────────────────────────────────────────────
@@ -213,15 +212,12 @@ def _list_values(
 ) -> None:
     """List the values of a filter; say `nothing` if there are none."""
     with call.open() as engine:
-        found = CountedListRecord.of(engine.values_of(name, path), engine, limit)
-    call.answer(found, lambda width: _draw_counted(found.items, width))
-    if not found.items:
-        call.remark(nothing)
-    _say_rest(call, len(found.items), found.total)
+        found = counted_list(engine, name, path, limit)
+    _show(call, found, _counts(found.items), found.total, nothing)
 
 
-def _draw_counted(items: Iterable[Counted], width: int | None) -> list[Text]:
-    return table([(number(one.documents), one.name) for one in items], width, right=(0,))
+def _counts(items: Iterable[Counted]) -> Rows:
+    return [(number(one.documents), one.name) for one in items]
 
 
 _FIELDS_EXAMPLES = """\
@@ -244,33 +240,22 @@ def fields_command(call: Call, name: str | None, path: tuple[str, ...], limit: i
     With NAME, list all values of this field.
     """
     with call.open() as engine:
-        fields = engine.fields(path)
-        if name is not None:
-            fields = [_named(fields, name)]
         most = (limit or _ALL) if name else _MOST
-        found = FieldListRecord.of(fields, engine, None if name else limit, values=most)
-    if name:
-        (field,) = found.items
-        call.answer(found, lambda width: _draw_counted(field.values, width))
-        _say_rest(call, len(field.values), field.different)
+        found = field_list(engine, name, path, None if name else limit, values=most)
+    if name is None:
+        rows = []
+        for one in found.items:
+            values = ", ".join(
+                f"{value} ({count})" for count, value in _counts(one.values[:_SHOWN])
+            )
+            rest = one.different - _SHOWN
+            values += f" and {number(rest)} more" if rest > 0 else ""
+            rows.append((number(one.documents), (one.name, "bold"), values))
+        _show(call, found, rows, found.total, "No document has frontmatter.")
         return
-    rows: list[tuple[Part, ...]] = [
-        (number(one.documents), (one.name, "bold"), _values(one)) for one in found.items
-    ]
-    call.answer(found, lambda width: table(rows, width, right=(0,)))
     if not found.items:
-        call.remark("No document has frontmatter.")
-    _say_rest(call, len(found.items), found.total)
-
-
-def _named(fields: Sequence[FieldValues], name: str) -> FieldValues:
-    for one in fields:
-        if fold(one.name) == fold(name):
-            return one
-    raise NotFound(f"No document has the field {name!r}.", "List all of them with: dowse fields")
-
-
-def _values(field: FieldRecord) -> str:
-    shown = ", ".join(f"{one.name} ({number(one.documents)})" for one in field.values[:_SHOWN])
-    rest = field.different - _SHOWN
-    return f"{shown} and {number(rest)} more" if rest > 0 else shown
+        raise NotFound(
+            f"No document has the field {name!r}.", "List all of them with: dowse fields"
+        )
+    field = found.items[0]
+    _show(call, found, _counts(field.values), field.different)
