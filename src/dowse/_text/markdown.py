@@ -251,11 +251,15 @@ _HIDDEN_BACKTICK = "`".translate(_HIDE)
 # Each pattern begins with one fixed character, which lets the search skip from one to the next.
 _CODE = re.compile(r"(`++)(?:(.+?)(?<!`)\1(?!`))?", re.DOTALL)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_ADDRESS = re.compile(r"<([A-Za-z][A-Za-z+.-]{1,30}:[^\s<>]{1,1000})>")
+_ADDRESS = re.compile(
+    r"<([A-Za-z][A-Za-z+.-]{1,30}:[^\s<>]{1,1000}|[^\s<>@]{1,100}@[^\s<>@]{1,100})>"
+)
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->)){0,1000}+-->")
 _TARGET = r"\((?:[^()\n]|\([^()\n]*\)){0,1000}\)"
 _IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
-_LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_LINK = re.compile(rf"\[((?:[^\[\]]++|\[[^\[\]]*+\])*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_UNLINKED_WIKILINK = re.compile(rf"{WIKILINK.pattern}(?!\()")  # `[[1]](address)` is a Markdown link
 _INSIDE_WORDS = (
     "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
 )
@@ -275,9 +279,9 @@ BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]{1,40}\s*$")
 """The name that Obsidian gives a block, at its end."""
 
 
-def plain(markup: str) -> str:
-    """Return what a reader sees of a stretch of inline Markdown."""
-    return reveal(strip_marks(markup))
+def plain(markup: str, *, shortcodes: bool = True) -> str:
+    """Return what a reader sees of a stretch of inline Markdown; `shortcodes` False: as written."""
+    return reveal(strip_marks(markup, shortcodes=shortcodes))
 
 
 def reveal(text: str) -> str:
@@ -285,20 +289,21 @@ def reveal(text: str) -> str:
     return _HIDDEN.sub(lambda hidden: hidden[0].translate(_REVEAL), text)
 
 
-def strip_marks(markup: str) -> str:
+def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
     """Return the text without its marks; what must be taken literally is hidden until `reveal`."""
     text = markup
     if "`" in text:
         text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
     if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
-        text = WIKILINK.sub(lambda link: read_wikilink(link).shown, text)
+        text = _UNLINKED_WIKILINK.sub(lambda link: read_wikilink(link).shown, text)
     if "\\" in text:
         text = _ESCAPED.sub(_literal, text)
     if "<" in text:
-        text = _TAG.sub(lambda tag: " " if tag["between"] else "", _ADDRESS.sub(_literal, text))
+        text = _ADDRESS.sub(_literal, _COMMENT.sub("", text))
+        text = _TAG.sub(lambda tag: " " if tag["between"] else "", text)
     if "[" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", _FOOTNOTE.sub("", text)))
-    if "{{" in text or "{%" in text:
+    if shortcodes and ("{{" in text or "{%" in text):
         text = SHORTCODE.sub(shortcode_text, text)
     text = _without_emphasis(text)
     if "&" in text:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._index.markdown.skeleton import block_skeleton, inline_skeleton, one_byte_per_character
+from dowse._index.markdown.blocks import block_skeleton, one_byte_per_character
+from dowse._index.markdown.references import inline_skeleton
 
 TEXTS = ["", "plain", "ü漢🎉", "a\0b\rc", "\ud800", "&amp;", "e\u0301 \u2028"]
 
@@ -10,7 +11,7 @@ TEXTS = ["", "plain", "ü漢🎉", "a\0b\rc", "\ud800", "&amp;", "e\u0301 \u2028
 @pytest.mark.parametrize("text", TEXTS)
 def test_one_byte_for_each_character(text: str) -> None:
     assert len(one_byte_per_character(text)) == len(text)
-    assert len(block_skeleton(text)) == len(text) + 1
+    assert len(block_skeleton(text)[0]) == len(text) + 1
     assert len(inline_skeleton(text, lambda _: False)) == len(text)
 
 
@@ -27,7 +28,7 @@ def test_one_byte_for_each_character(text: str) -> None:
     ],
 )
 def test_only_what_cannot_matter_is_masked_for_blocks(text: str, skeleton: str) -> None:
-    assert block_skeleton(text) == f"{skeleton}\n".encode()
+    assert block_skeleton(text)[0] == f"{skeleton}\n".encode()
 
 
 @pytest.mark.parametrize(

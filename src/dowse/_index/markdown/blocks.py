@@ -11,7 +11,6 @@ import tree_sitter_markdown
 from msgspec import Struct, field
 from tree_sitter import Language, Node, Parser, TreeCursor
 
-from dowse._index.markdown.skeleton import NESTED_TOO_DEEP, block_skeleton
 from dowse._model import Block, BlockKind, CodeBlock
 from dowse._text.markdown import FENCE, LineNumbers, closing_fence
 from dowse._util import limits
@@ -43,6 +42,78 @@ _DESTINATION = _ids("link_destination")
 
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
 _BETWEEN_PARAGRAPHS = re.compile(r"\n(?:[ \t]*+\n)++")
+
+
+# ── What the grammars are given to read ──────────────────────────────────────
+# The text with everything masked that cannot matter to a grammar. A skeleton has one byte for each
+# character, so that the grammars' byte offsets are character offsets. Words that no rule looks at
+# are joined into one long word, which a grammar passes over several times faster.
+
+# The last two: entities mean nothing to what is looked for, and grammars stumble over them.
+_HARMLESS = bytes.maketrans(b"?\0\r&", b"x? x")
+
+# Kept as they are: lines that may open a fence, the tag that may open an HTML block (the whole
+# line where its quotes could matter), and names of tags, because `</script>` may close one.
+_KEPT_BY_BLOCKS = rb"""
+    (?P<kept>
+        ^ [^A-Za-z\n<`~]* (?: ``` | ~~~ ) [^\n]*
+      | ^ [^A-Za-z\n<]* < (?: [^>"'\n]* > | [^\n]* )
+      | < /? [A-Za-z0-9]+
+    )
+"""
+# Between two letters of one line none of these can start, end or change a block.
+_PROSE = rb"""(?<=[A-Za-z]) [A-Za-z0-9\ .,;:!?'"()\[\]{}*_~`$@%^+=/\#-]+ (?=[A-Za-z])"""
+# Where the text may hold link definitions, spaces and quotes decide what is one.
+_PROSE_NEAR_DEFINITIONS = rb"(?<=[A-Za-z]) [A-Za-z0-9.,%+=/_-]+ (?=[A-Za-z])"
+
+# A letter keeps what follows from opening a block just as a backslash does; only in tables is there
+# a difference. The block grammar stumbles over backslashes in brackets.
+_ESCAPE = re.compile(rb"\\(?!\|)")
+
+_BLOCKS = re.compile(_KEPT_BY_BLOCKS + b"|" + _PROSE, re.MULTILINE | re.VERBOSE)
+_BLOCKS_NEAR_DEFINITIONS = re.compile(
+    _KEPT_BY_BLOCKS + b"|" + _PROSE_NEAR_DEFINITIONS, re.MULTILINE | re.VERBOSE
+)
+
+# The block grammar carries every open quote and list item along with every token, and gives up
+# near 250 of them. Nobody means a tenth of that: a line with this many marks in front is only text.
+MOST_NESTED = 64
+_NESTED = r"[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])"
+_NESTED_TOO_DEEP = re.compile(
+    rf"^(?:{_NESTED}){{{MOST_NESTED},}}+(?![-* \t]*$)".encode(), re.MULTILINE
+)
+
+
+def one_byte_per_character(text: str) -> bytes:
+    """Keep ASCII; any other character becomes a letter, which is how the grammars treat it."""
+    marked = text.replace("\0", "x").replace("?", "\0")  # the encoding puts "?" for the others
+    return marked.encode("ascii", "replace").translate(_HARMLESS)
+
+
+def block_skeleton(text: str) -> tuple[bytes, list[int]]:
+    """Return the text for the block grammar, and where lines are nested too deep: they are masked.
+
+    The skeleton ends with a line feed, or no fence would close.
+    """
+    source = _ESCAPE.sub(b"x", one_byte_per_character(text))
+    too_deep = [match.start() for match in _NESTED_TOO_DEEP.finditer(source)]
+    if too_deep:
+        source = _NESTED_TOO_DEEP.sub(mask, source)
+    pattern = _BLOCKS_NEAR_DEFINITIONS if b"]:" in source else _BLOCKS
+    return pattern.sub(mask_unless_kept, source) + b"\n", too_deep
+
+
+def mask_unless_kept(match: re.Match[bytes]) -> bytes:
+    """Keep what a group of the pattern matched, and mask everything else."""
+    return match[0] if match.lastgroup else mask(match)
+
+
+def mask(match: re.Match[bytes]) -> bytes:
+    """Put one letter for each character."""
+    return b"x" * (match.end() - match.start())
+
+
+# ── What it finds ────────────────────────────────────────────────────────────
 
 
 class Stretch(NamedTuple):
@@ -134,13 +205,18 @@ class _BlockReader:
         if end - start > limits.WINDOW:
             end = self._text.rfind("\n", start, start + limits.WINDOW) + 1
         if not end:  # the line is too long
-            return self._take_long_fence(start) or self._take_long_line(start)
-        text = self._text[start:end]
-        too_deep = [start + match.start() for match in NESTED_TOO_DEEP.finditer(text)]
-        self._too_deep.extend(too_deep)
+            if after := self._take_long_fence(start):
+                return after
+            end = self._text.find("\n", start) + 1 or len(self._text)
+            self._cut("line", start)
+            self._take_inline(Stretch(start, end))
+            self._open_block(start, "text")
+            return end
+        skeleton, too_deep = block_skeleton(self._text[start:end])
+        self._too_deep.extend(start + offset for offset in too_deep)
         # The line feed put in front keeps the grammar from taking "---" there for metadata.
         self._shift = start - 1
-        tree = Parser(_LANGUAGE).parse(b"\n" + block_skeleton(text, flatten=bool(too_deep)))
+        tree = Parser(_LANGUAGE).parse(b"\n" + skeleton)
         edge = end
         if end < len(self._text):  # where the last block or list item at the top level starts
             starts = (node.start_byte for node, nested, _ in _leaves(tree.walk()) if not nested)
@@ -154,13 +230,6 @@ class _BlockReader:
             if node.start_byte + self._shift < edge:
                 self._take(node, nested, quoted)
         return edge
-
-    def _take_long_line(self, start: int) -> int:
-        end = self._text.find("\n", start) + 1 or len(self._text)
-        self._cut("line", start)
-        self._take_inline(Stretch(start, end))
-        self._open_block(start, "text")
-        return end
 
     def _take_long_fence(self, start: int) -> int | None:
         """Take the fence that starts with the line at `start`; return its end, None without one."""
@@ -366,14 +435,11 @@ def _language(opening: str) -> str:
 
 def _unquote(code: str, fence: Node, shift: int) -> str:
     """Take away what is in front of the lines only because of the quote."""
-    parts = list(fence.named_children)
-    for part in fence.named_children:
-        if part.type == "code_fence_content":
-            parts.extend(part.named_children)
     marks = sorted(
-        (part.start_byte + shift, part.end_byte + shift)
-        for part in parts
-        if part.type == "block_continuation"
+        (mark.start_byte + shift, mark.end_byte + shift)
+        for part in (fence, *fence.named_children)
+        for mark in part.named_children
+        if mark.type == "block_continuation"
     )
     kept, done = [], 0
     for start, end in marks:

@@ -7,12 +7,23 @@ from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
-from dowse._index.markdown.blocks import Outline, plain_blocks, read_blocks
-from dowse._index.markdown.fields import read_fields, read_properties, read_related, without_repeats
-from dowse._index.markdown.frontmatter import Frontmatter, Problem, read_frontmatter
-from dowse._index.markdown.inline import Definitions, plain_text
-from dowse._index.markdown.references import References, read_definitions, read_references
-from dowse._index.markdown.skeleton import MOST_NESTED
+from dowse._index.markdown.blocks import MOST_NESTED, Outline, plain_blocks, read_blocks
+from dowse._index.markdown.frontmatter import (
+    Frontmatter,
+    Problem,
+    read_fields,
+    read_frontmatter,
+    read_properties,
+    read_related,
+    without_repeats,
+)
+from dowse._index.markdown.references import (
+    Definitions,
+    References,
+    plain_text,
+    read_definitions,
+    read_references,
+)
 from dowse._model import Document, Fields, Heading, LeftOut
 from dowse._text.file_names import INDEX_PAGES, is_plain
 from dowse._text.markdown import LineNumbers, without_obsidian_comments

@@ -3,20 +3,178 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, pairwise
+from typing import NamedTuple
 
+import tree_sitter_markdown
 from msgspec import Struct, field
 from msgspec.structs import replace
+from tree_sitter import Language, Node, Parser
 
-from dowse._index.markdown.blocks import Outline, Stretch
-from dowse._index.markdown.fields import clean_tag, is_usable
-from dowse._index.markdown.inline import Definitions, Inline, fold_label, plain_text, read_inline
+from dowse._index.markdown.blocks import (
+    Outline,
+    Stretch,
+    mask,
+    mask_unless_kept,
+    one_byte_per_character,
+)
+from dowse._index.markdown.frontmatter import clean_tag, is_usable
 from dowse._model import Link
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
-from dowse._text.markdown import LineNumbers
+from dowse._text.markdown import LineNumbers, plain
 from dowse._text.matching import fold
 from dowse._util import limits
 from dowse._util.cancellation import Deadline
+
+_LANGUAGE = Language(tree_sitter_markdown.inline_language())
+_LINKS = {"inline_link", "full_reference_link", "collapsed_reference_link", "shortcut_link"}
+
+Definitions = Mapping[str, str]
+"""Folded label of a link definition → the address it stands for, as written."""
+
+
+def read_definitions(text: str, outline: Outline) -> Definitions:
+    """Read the link definitions of a document; the first of a label counts."""
+    found: dict[str, str] = {}
+    for label, address in outline.definitions:
+        folded = _fold_label(text[label.start + 1 : label.end - 1])
+        found.setdefault(folded, text[address.start : address.end])
+    return found
+
+
+def _fold_label(label: str) -> str:
+    """Return a label of a link definition as labels are compared: case and spaces do not count."""
+    return " ".join(label.split()).casefold()
+
+
+_SHORTCUT = re.compile(r"(?<![\]\[!\\])\[([^\[\]]++)\](?![\[(])")
+
+
+def plain_text(markup: str, definitions: Definitions) -> str:
+    """Return what a reader sees of a heading or a label, on one line, without its markup."""
+    if definitions:
+        markup = _SHORTCUT.sub(
+            lambda found: found[1] if _fold_label(found[1]) in definitions else found[0], markup
+        )
+    return " ".join(plain(markup, shortcodes=False).split())
+
+
+# ── A paragraph, heading or cell → its Markdown links, and what is not prose ──
+
+# The grammar's time can grow with the square of the brackets and backticks it is given. With this
+# many the worst text known takes ten milliseconds; what has more is read in parts, cut at the ends
+# of lines and links.
+_MOST_MARKS = 500
+_BETWEEN_PARTS = re.compile(r"\n|(?<=[)\]])[ \t]+")
+_MARK = re.compile(r"[\[\]()<>`!]")
+
+_SPECIAL = re.compile(r"[`<\\]|\]\(|\]\[")
+_NO_EMPHASIS = bytes.maketrans(b"*_~$", b"xxxx")
+_INLINE = re.compile(
+    rb"""
+      \]\( (?P<address> [^\s()<>"'\\]* ) \)
+    | (?P<kept> \\` | < [^>]* > | \]\( [^)]* \) )
+    | (?: [^\\<>\[\]()`!] | ! (?!\[) | \\ [^`] )+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKETS = re.compile(rb"(?<!\\) \[ ([^\[\]]*) \] (?! [\[(] )", re.VERBOSE)
+_NESTED_BRACKETS = 3
+
+
+class MarkdownLink(NamedTuple):
+    """A link as written; offsets count from the start of the text it was found in."""
+
+    start: int
+    label: str  # with its markup
+    address: str
+
+
+class Inline(Struct):
+    """What was found in one stretch of text."""
+
+    links: list[MarkdownLink] = field(default_factory=list)
+    hidden: list[tuple[int, int]] = field(default_factory=list)  # code, HTML, links; in order
+    unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
+
+    def hides(self, offset: int) -> bool:
+        """Return whether what is at `offset` is no prose."""
+        before = bisect_right(self.hidden, offset, key=lambda span: span[0])
+        return before > 0 and offset < self.hidden[before - 1][1]
+
+
+def _read_inline(text: str, definitions: Definitions) -> Inline:
+    """Read the links of a stretch of text and note what is not prose in it."""
+    found = Inline()
+    if not _SPECIAL.search(text) and not (definitions and "[" in text):
+        return found
+    for start, end, marks in _pieces(text):
+        if marks > _MOST_MARKS:
+            found.unread.append(start)
+            found.hidden.append((start, end))
+            continue
+        part = text[start:end]
+        skeleton = inline_skeleton(part, lambda label: _fold_label(label) in definitions)
+        for node in Parser(_LANGUAGE).parse(skeleton).root_node.named_children:
+            place = start + node.start_byte
+            if node.type in _LINKS:
+                found.links.append(MarkdownLink(place, *_read_link(part, node, definitions)))
+            if node.type != "backslash_escape" and not text.startswith("![[", place):
+                found.hidden.append((place, start + node.end_byte))
+    return found
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and marks of the text's parts: one, unless it has too many marks."""
+    start = marks = 0
+    if len(text) > _MOST_MARKS:
+        starts = (match.end() for match in _BETWEEN_PARTS.finditer(text))
+        for part_start, part_end in pairwise(chain([0], starts, [len(text)])):
+            more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
+            if marks + more > _MOST_MARKS and start < part_start:
+                yield start, part_start, marks
+                start, marks = part_start, 0
+            marks += more
+    yield start, len(text), marks
+
+
+def _read_link(text: str, node: Node, definitions: Definitions) -> tuple[str, str]:
+    """Return the label of a link, and its address."""
+    parts = {part.type: text[part.start_byte : part.end_byte] for part in node.named_children}
+    label = parts.get("link_text", "")
+    if node.type == "inline_link":
+        return label, parts.get("link_destination", "")
+    reference = parts.get("link_label", "")[1:-1] or label
+    return label, definitions.get(_fold_label(reference), "")
+
+
+def inline_skeleton(text: str, is_label: Callable[[str], bool]) -> bytes:
+    """Return the text as the inline grammar needs it to tell links and code from the rest."""
+    source = one_byte_per_character(text).translate(_NO_EMPHASIS)
+    # What is never closed opens nothing, but the grammar would try again and again.
+    for opening, masked, closing in ((b"<", b"x", b">"), (b"](", b"]x", b")")):
+        last = source.rfind(closing) + 1
+        source = source[:last] + source[last:].replace(opening, masked)
+
+    def mask_inline(match: re.Match[bytes]) -> bytes:
+        if match.lastgroup == "address":
+            return b"](" + b"x" * len(match["address"]) + b")"
+        return mask_unless_kept(match)
+
+    def mask_unless_label(match: re.Match[bytes]) -> bytes:
+        return match[0] if is_label(text[match.start(1) : match.end(1)]) else mask(match)
+
+    skeleton = _INLINE.sub(mask_inline, source)
+    # Brackets without a label of a definition: the grammar takes every pair for a link, and would
+    # not see that `[a [b] c](d)` is one.
+    for _ in range(_NESTED_BRACKETS):
+        skeleton = _BRACKETS.sub(mask_unless_label, skeleton)
+    return skeleton
+
+
+# ── All of them ──────────────────────────────────────────────────────────────
 
 _QUOTE_MARKS = re.compile(r"(?<=\n)[ \t>]+")
 _COMMENT_MARK = re.compile("%%")
@@ -36,15 +194,6 @@ class References(Struct):
     links: list[Link] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)  # folded name → as first spelled
     cuts: dict[str, int] = field(default_factory=dict)
-
-
-def read_definitions(text: str, outline: Outline) -> Definitions:
-    """Read the link definitions of a document; the first of a label counts."""
-    found: dict[str, str] = {}
-    for label, address in outline.definitions:
-        folded = fold_label(text[label.start + 1 : label.end - 1])
-        found.setdefault(folded, text[address.start : address.end])
-    return found
 
 
 def read_references(
@@ -83,7 +232,7 @@ def _read_prose(prose: str, place: Stretch, definitions: Definitions, found: _Co
         return
     if place.quoted:
         prose = _QUOTE_MARKS.sub(lambda marks: " " * len(marks[0]), prose)
-    inline = read_inline(prose, definitions)
+    inline = _read_inline(prose, definitions)
     items: list[tuple[int, Link | str | None]] = [
         *_links(prose, inline, definitions),
         *_tags(prose, inline),
