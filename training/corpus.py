@@ -68,7 +68,7 @@ def may_train(source: str) -> bool:
 
 def chunks_of(folder: Path, first_document: int = 0, every: int = 1) -> Iterator[tuple[str, Chunk]]:
     """The chunks of a folder, cut as dowse cuts them, with the path of their document."""
-    from dowse._index.chunk.chunker import chunk  # noqa: PLC0415  (training itself needs no dowse)
+    from dowse._index.chunk import chunk  # noqa: PLC0415  (training itself needs no dowse)
     from dowse._index.markdown.document import parse  # noqa: PLC0415  (as above)
     from dowse._index.options import ChunkOptions  # noqa: PLC0415  (training itself needs no dowse)
 

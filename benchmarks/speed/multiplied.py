@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.speed.material import PARTS, SyntheticEmbedder, in_part, spread, words_of
 from msgspec.structs import replace
 
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
 from dowse._model import Batch, ChunkedDocument, FileState, IndexedDocument, Vector, text_key

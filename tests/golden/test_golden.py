@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
 from dowse._model import Condition, Document, Query, header_line

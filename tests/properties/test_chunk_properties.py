@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section

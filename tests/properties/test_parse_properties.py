@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
-from dowse._index.markdown.document import parse
 from dowse._index.markdown.blocks import block_skeleton, one_byte_per_character
+from dowse._index.markdown.document import parse
 from dowse._model import Document
 from effort import examples
 

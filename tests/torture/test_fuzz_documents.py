@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from document_work import ANALYZER, present
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
 from dowse._model import ChunkedDocument, Document, Fields

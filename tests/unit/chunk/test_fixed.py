@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
 from dowse._model import ChunkedDocument

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
 from dowse._model import ChunkedDocument

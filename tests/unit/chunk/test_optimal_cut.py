@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dowse._index.chunk.cut_points import CutPoint, around_goal, at_least, cheapest_pieces, thinned
+from dowse._index.chunk import CutPoint, around_goal, at_least, cheapest_pieces, thinned
 
 
 def sizes(pieces: list[tuple[int, int]]) -> list[int]:

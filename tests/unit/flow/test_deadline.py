@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dowse._config.schema import Settings
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions, ReadOptions
 from dowse._util.cancellation import Deadline, TookTooLong

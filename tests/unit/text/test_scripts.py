@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._index.chunk.cut_points import overlap_start
+from dowse._index.chunk import overlap_start
 from dowse._text.scripts import CJK_CHARACTER, is_unspaced
 
 

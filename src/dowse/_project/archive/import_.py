@@ -27,7 +27,7 @@ from msgspec import Struct, structs
 
 from dowse._config.schema import Settings, known_settings
 from dowse._embed.models import KNOWN_MODELS
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.source.files import Unreadable
 from dowse._index.source.secrets import redact

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._config.schema import Settings
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._model import (
     Announce,

@@ -31,7 +31,7 @@ from dowse._config.schema import (
     is_of_a_search,
     of_an_index,
 )
-from dowse._index.chunk.chunker import chunk
+from dowse._index.chunk import chunk
 from dowse._index.vectors import VectorMaker
 from dowse._model import Announce, ChunkedDocument, Event, context_of, silent, text_key
 from dowse._model.ports import Store
