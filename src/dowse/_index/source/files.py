@@ -20,6 +20,7 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_BY_A_LINK = "A link has taken its place, or that of a folder above it."
 
 
 class Unreadable(Exception):
@@ -38,7 +39,19 @@ def read_regular(path: Path, limit: int) -> bytes:
     except OSError as error:
         raise Unreadable(_why_not_opened(path, error)) from error
     try:
-        return _read(descriptor, path, limit)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable("It is not a regular file.")
+        if os.path.realpath(path) != str(path) or not os.path.samestat(status, path.lstat()):
+            raise Unreadable(_BY_A_LINK)
+        data = bytearray()
+        while len(data) <= limit and (part := os.read(descriptor, 1 << 20)):
+            data += part
+        if max(status.st_size, len(data)) > limit:  # it may grow meanwhile
+            raise Unreadable(too_large(max(status.st_size, limit + 1), limit))
+        return bytes(data)
+    except FileNotFoundError as error:
+        raise Unreadable("It vanished while it was being read.") from error
     except OSError as error:
         raise Unreadable(f"It cannot be read: {wording(error)}.") from error
     finally:
@@ -58,40 +71,13 @@ def wording(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def _read(descriptor: int, path: Path, limit: int) -> bytes:
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise Unreadable("It is not a regular file.")
-    _check_place(path, status)
-    if status.st_size > limit:
-        raise Unreadable(too_large(status.st_size, limit))
-    parts = []
-    left = limit + 1
-    while left > 0 and (part := os.read(descriptor, min(left, 1 << 20))):
-        parts.append(part)
-        left -= len(part)
-    if left <= 0:
-        raise Unreadable(too_large(limit + 1, limit))
-    return b"".join(parts)
-
-
-def _check_place(path: Path, status: os.stat_result) -> None:
-    """Refuse a file that was reached through a folder that has become a link."""
-    try:
-        stays = os.path.realpath(path) == str(path) and os.path.samestat(status, path.lstat())
-    except FileNotFoundError as error:
-        raise Unreadable("It vanished while it was being read.") from error
-    if not stays:
-        raise Unreadable("A link has taken its place, or that of a folder above it.")
-
-
 def _why_not_opened(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return "It vanished before it could be read."
     if isinstance(error, PermissionError):
         return "It cannot be opened: permission denied; allow yourself to read it."
     if path.is_symlink():
-        return "A link has taken its place, or that of a folder above it."
+        return _BY_A_LINK
     return f"It cannot be opened: {wording(error)}."
 
 
@@ -117,7 +103,16 @@ def decode(data: bytes) -> str:
     try:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
-        raise Unreadable(_why_undecodable(data, len(mark) + error.start, encoding)) from error
+        offset = len(mark) + error.start
+        if encoding != "utf-8":
+            reason = (
+                f"Its byte order mark says {encoding.upper()}, but the bytes at offset {offset} "
+                "are not; save it as UTF-8."
+            )
+        else:
+            where = f"byte 0x{data[offset]:02X} {_place(data, offset)}"
+            reason = f"It is not UTF-8: {where}; save it as UTF-8."
+        raise Unreadable(reason) from error
     if "\0" in text:
         raise Unreadable("It is binary, not text: it holds zero characters.")
     return unix_lines(text)
@@ -131,10 +126,10 @@ def decode_any(data: bytes) -> tuple[str, str]:
     try:
         return decode(data), ""
     except Unreadable:
-        _, encoding = _encoding(data)
-        if encoding != "utf-8" or b"\0" in data or not _is_western(data):
+        western = _western(data)
+        if western is None:
             raise
-        return unix_lines(data.decode("cp1252")), "Windows-1252"
+        return unix_lines(western), "Windows-1252"
 
 
 def refuse_binary(data: bytes) -> None:
@@ -156,42 +151,27 @@ def _encoding(data: bytes) -> tuple[bytes, str]:
     return b"", "utf-8"
 
 
-def _why_undecodable(data: bytes, offset: int, encoding: str) -> str:
-    if encoding != "utf-8":
-        return (
-            f"Its byte order mark says {encoding.upper()}, but the bytes at offset {offset} are "
-            "not; save it as UTF-8."
-        )
-    return f"It is not UTF-8: byte 0x{data[offset]:02X} {_place(data, offset)}; save it as UTF-8."
-
-
 def _place(data: bytes, offset: int) -> str:
     before = data[:offset].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     line = before.count(b"\n") + 1
     return f"at offset {offset}, line {line}"
 
 
-def _is_western(data: bytes) -> bool:
-    """Say if the bytes are Windows-1252: printable, mostly ASCII, not UTF-8, not Shift-JIS."""
-    if data.startswith(codecs.BOM_UTF8) or _OF_UTF8.search(data) or _is_shift_jis(data):
-        return False
+def _western(data: bytes) -> str | None:
+    """Return bytes as Windows-1252 if they are: printable, mostly ASCII, and nothing else."""
+    if _encoding(data) != (b"", "utf-8") or b"\0" in data or _OF_UTF8.search(data):
+        return None
+    # With kana, or two characters in a row. Valid alone says little: the apostrophe of "don’t" and
+    # its "t" are a character of Shift-JIS.
+    if _OF_SHIFT_JIS.search(data) and _decoded(data, "cp932") is not None:
+        return None
+    text = _decoded(data, "cp1252") or ""
+    is_printable = all(char.isprintable() or char in "\t\r\n\f\xa0\xad" for char in text)
+    return text if is_printable and sum(map(str.isascii, text)) > len(text) / 2 else None
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
     try:
-        text = data.decode("cp1252")
+        return data.decode(encoding)
     except UnicodeDecodeError:
-        return False
-    odd = sum(not (char.isprintable() or char in "\t\r\n\f\xa0\xad") for char in text)
-    return odd == 0 and sum(map(str.isascii, text)) > len(text) / 2
-
-
-def _is_shift_jis(data: bytes) -> bool:
-    """Say if the bytes are Shift-JIS: valid, with kana or with two characters in a row.
-
-    Valid alone says little: the apostrophe of "don’t" and its "t" are a character of Shift-JIS.
-    """
-    if not _OF_SHIFT_JIS.search(data):
-        return False
-    try:
-        data.decode("cp932")
-    except UnicodeDecodeError:
-        return False
-    return True
+        return None

@@ -95,15 +95,10 @@ def _read(path: Path, name: str) -> Picture:
         raise _missing(name, error.reason) from error
     except OSError as error:
         raise _missing(name, f"It cannot be read: {wording(error)}.") from error
-    kind = _type(data)
-    if kind is None:
-        raise _missing(name, "It is no picture that a browser shows.")
-    return Picture(kind, data)
-
-
-def _type(data: bytes) -> str | None:
     for place, sign, kind in _SIGNS:
         if data.startswith(sign, place):
-            return kind
+            return Picture(kind, data)
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    return "image/svg+xml" if head.startswith(_SVG) and b"<svg" in data[:4096] else None
+    if head.startswith(_SVG) and b"<svg" in data[:4096]:
+        return Picture("image/svg+xml", data)
+    raise _missing(name, "It is no picture that a browser shows.")

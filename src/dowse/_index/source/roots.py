@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,9 +26,11 @@ class Root(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not self.noted:
             force_setattr(self, "path", Path(os.path.realpath(self.path)))
-        if self.name and not _is_plain(self.name):
+        name = self.name
+        is_plain = name.isprintable() and name == _nfc(name.strip()) and not set(name) & set("/\\")
+        if name in {".", ".."} or not is_plain:
             raise UsageError(
-                f"{self.name!r} cannot be the name of a folder.",
+                f"{name!r} cannot be the name of a folder.",
                 "Choose a name without slashes, control characters and spaces at its ends.",
             )
 
@@ -113,28 +116,13 @@ def readable(path: str) -> str:
 def _spelled_as_on_disk(folder: Path, parts: Sequence[str]) -> Path:
     """Join the parts, finding names that the disk spells with other code points."""
     for part in parts:
-        plain = folder / part
-        folder = plain if part.isascii() or os.path.lexists(plain) else _same_name(folder, part)
+        outer, folder = folder, folder / part
+        if not part.isascii() and not os.path.lexists(folder):
+            with suppress(OSError):
+                same = (path for path in outer.iterdir() if _nfc(path.name) == _nfc(part))
+                folder = min(same, default=folder)
     return folder
-
-
-def _same_name(folder: Path, name: str) -> Path:
-    try:
-        spellings = sorted(path for path in folder.iterdir() if _nfc(path.name) == _nfc(name))
-    except OSError:
-        spellings = []
-    return spellings[0] if spellings else folder / name
 
 
 def _nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text)
-
-
-def _is_plain(name: str) -> bool:
-    return (
-        name.isprintable()
-        and name == name.strip()
-        and name == _nfc(name)
-        and name not in {".", ".."}
-        and not set(name) & set("/\\")
-    )
