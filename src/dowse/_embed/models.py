@@ -1,4 +1,4 @@
-"""A model on this machine: which one it is, how it is used, and its files, checked.
+"""A model on this machine: which one it is, how it is used, where it is from, its files, checked.
 
 A model is a folder as it is published: its graph as ONNX, config.json and tokenizer.json, and small
 files that say how token vectors are pooled and what is put before a text. It is part of dowse, or
@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 import tempfile
+import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,7 +35,8 @@ from dowse._util.files import (
     sync_tree,
     why_unreadable,
 )
-from dowse.errors import BadSettings, EmbedError, WeightsMissing
+from dowse._util.messages import size
+from dowse.errors import BadSettings, EmbedError, NotFound, WeightsMissing
 
 Pooling = Literal["mean", "cls"]
 """How token vectors become the vector of a text: their mean, or the first token's."""
@@ -426,8 +429,6 @@ class CachedModel(LocalModel):
     def _check(self) -> None:
         damage = [] if self._checked else self._models.damage(self.name)
         if damage and self._fetch:
-            from dowse._embed.hub import fetch_model  # noqa: PLC0415  it happens once
-
             fetch_model(self.name, self._models, self._announce)
         elif damage and self._models.manifest(self.name):
             raise self._missing(f"of the model {self.name}, {', '.join(damage)} is damaged")
@@ -507,7 +508,19 @@ class ModelCache:
                 if not self.damage(name):
                     return
                 fill(scratch)
-                _write_manifest(scratch, name, origin)
+                paths = files_in(scratch)
+                if missing := missing_files(paths):
+                    raise weights_missing(
+                        f"what was given as {name} has no {missing}.",
+                        "dowse needs config.json, tokenizer.json and the model as ONNX, in "
+                        "onnx/model.onnx.",
+                    )
+                files: dict[str, FileRecord] = {}
+                for path in sorted(paths):
+                    file = scratch / path
+                    files[path] = FileRecord(file.stat().st_size, _sha256(file), crc_of(file) or 0)
+                manifest = msgspec.json.encode(ModelManifest(name, origin, files))
+                (scratch / _MANIFEST).write_bytes(msgspec.json.format(manifest))
                 sync_tree(scratch)  # a model is whole, also after a power cut
                 if folder.exists():
                     move_folder(folder, scratch.parent / "replaced")
@@ -569,21 +582,6 @@ def _read_manifest(folder: Path) -> ModelManifest | None:
     return manifest if graphs_among(manifest.files) else None
 
 
-def _write_manifest(folder: Path, name: str, origin: str) -> None:
-    paths = files_in(folder)
-    if missing := missing_files(paths):
-        raise weights_missing(
-            f"what was given as {name} has no {missing}.",
-            "dowse needs config.json, tokenizer.json and the model as ONNX, in onnx/model.onnx.",
-        )
-    files: dict[str, FileRecord] = {}
-    for path in sorted(paths):
-        file = folder / path
-        files[path] = FileRecord(file.stat().st_size, _sha256(file), crc_of(file) or 0)
-    content = msgspec.json.format(msgspec.json.encode(ModelManifest(name, origin, files)))
-    (folder / _MANIFEST).write_bytes(content)
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -599,3 +597,161 @@ def crc_of(path: Path) -> int | None:
     except OSError:
         return None
     return crc
+
+
+# ── Where models come from: the model hub, or a folder that the user has ─────
+# HF_ENDPOINT may name a mirror of the hub. It may send so much a file, so much in all, and never
+# fills the whole disk.
+
+MOST_OF_A_FILE = 10_000_000_000
+"""Bytes. The weights of models that embed on a CPU take a few hundred million."""
+
+MOST_OF_A_MODEL = 20_000_000_000
+"""Bytes of all of its files."""
+
+KEPT_FREE = 500_000_000
+"""Bytes of the disk that a download leaves to others."""
+
+_YES = frozenset({"1", "on", "yes", "true"})
+_ELSEWHERE = "Fetch it elsewhere and run: dowse models pull NAME --from FOLDER"
+_INTERVAL = 0.2  # seconds between two notes of how much has arrived
+
+
+def fetch_model(name: str, models: ModelCache, announce: Announce) -> None:
+    """Put a model in the cache from where it is published; do nothing when it is there."""
+    published = hub_name(name)
+
+    def fill(folder: Path) -> None:
+        if os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES:
+            reason = f"Cannot download {published}: HF_HUB_OFFLINE is set."
+            raise weights_missing(reason, _ELSEWHERE)
+        # The hub's library looks at these when it is imported. Without the first it tells the hub,
+        # and asks it, about the program that runs dowse; without the second it keeps logs and a
+        # cache in the user's folder. A value that the user has chosen stays.
+        for switch in ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_DISABLE_XET"):
+            os.environ[switch] = os.environ.get(switch) or "1"
+        _download(published, folder, announce)
+
+    models.install(name, "the model hub", fill, announce)
+
+
+def copy_model(name: str, source: Path, models: ModelCache, announce: Announce) -> None:
+    """Put a model in the cache from a folder that the user already has."""
+    if not source.is_dir():
+        raise NotFound(f"There is no folder {source}.", "Name the folder of a model.")
+
+    def fill(folder: Path) -> None:
+        for path in wanted_files(files_in(source)):
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / path, target)
+
+    models.install(name, str(source), fill, announce)
+
+
+def _download(name: str, folder: Path, announce: Announce) -> None:
+    """Fetch the files of a model that dowse uses, and no others, into a folder."""
+    import httpx2  # noqa: PLC0415  (only a fetch needs the network)
+    from huggingface_hub import HfApi, errors, hf_hub_download  # noqa: PLC0415  (slow to import)
+    from huggingface_hub.utils.tqdm import disable_progress_bars, tqdm  # noqa: PLC0415  (as above)
+
+    disable_progress_bars()  # dowse announces progress itself
+    # Read at call time: the library itself looks at its environment only when it is imported.
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
+    again = f"Try again with: dowse models pull {name}"
+    try:
+        info = HfApi(endpoint=endpoint).model_info(name, files_metadata=True)
+        sizes = {file.rfilename: int(file.size or 0) for file in info.siblings or ()}
+        if missing := missing_files(sizes):
+            raise weights_missing(
+                f"{name} on the model hub has no {missing}.",
+                "Choose a model that is published as ONNX and with a tokenizer.json.",
+            )
+        wanted = {path: sizes[path] for path in sorted(wanted_files({*sizes}))}
+        arrival = _Arrival(name, folder, wanted, announce)
+
+        class Counting(tqdm):
+            """A progress bar that draws nothing, and counts what arrives."""
+
+            def update(self, n: float | None = 1) -> None:
+                arrival.take(int(n or 0))
+
+        for path in wanted:
+            arrival.of_this_file = 0
+            hf_hub_download(
+                name,
+                path,
+                revision=info.sha,
+                local_dir=folder,
+                endpoint=endpoint,
+                tqdm_class=Counting,
+            )
+    except errors.GatedRepoError as error:
+        raise weights_missing(
+            f"{name} is open only to those who agreed to its terms.",
+            "Accept its terms on the hub and put your token into HF_TOKEN.",
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise weights_missing(
+            f"The model hub knows no {name}.",
+            "Check the name; for a private model put your token into HF_TOKEN.",
+        ) from error
+    except errors.HfHubHTTPError as error:
+        status = error.response.status_code
+        raise weights_missing(f"The model hub answered {status} for {name}.", again) from error
+    except (httpx2.HTTPError, errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError) as error:
+        raise weights_missing(f"The model hub cannot be reached: {error}.", again) from error
+    except ValueError as error:  # a file arrived shorter than announced, or with another hash
+        raise weights_missing(f"{name} did not arrive whole: {error}.", again) from error
+    arrival.announce_all()
+    shutil.rmtree(folder / ".cache", ignore_errors=True)  # notes of the library
+
+
+class _Arrival:
+    """What arrives of a model: announced, and stopped before it exceeds what may arrive."""
+
+    def __init__(
+        self, name: str, folder: Path, sizes: Mapping[str, int], announce: Announce
+    ) -> None:
+        self.of_this_file = 0
+        self._name = name
+        self._folder = folder
+        self._arrived = 0
+        self._total = sum(sizes.values()) or None
+        self._announce = announce
+        self._next_note = 0.0
+        for path, count in sizes.items():  # what a hub announces, before anything is fetched
+            self._check(path, count, self._total or 0, self._total or 0)
+        note = f"Fetching {name} from the model hub."
+        announce(Event("download", 0, self._total, "bytes", note))
+
+    def take(self, count: int) -> None:
+        """Count bytes before they are written: a hub may send more than it announced."""
+        self.of_this_file += count
+        self._arrived += count
+        self._check("a file", self.of_this_file, self._arrived, count)
+        if time.monotonic() > self._next_note:
+            self._next_note = time.monotonic() + _INTERVAL
+            arrived = min(self._arrived, self._total or self._arrived)
+            self._announce(Event("download", arrived, self._total, "bytes"))
+
+    def announce_all(self) -> None:
+        """Announce that all has arrived."""
+        self._announce(Event("download", self._total or self._arrived, self._total, "bytes"))
+
+    def _check(self, path: str, of_file: int, of_model: int, more: int) -> None:
+        for what, count, most in (
+            (f"{path} of {self._name} has", of_file, MOST_OF_A_FILE),
+            (f"the files of {self._name} have", of_model, MOST_OF_A_MODEL),
+        ):
+            if count > most:
+                raise weights_missing(
+                    f"{what} {size(count)} or more, and {size(most)} are the most.", _ELSEWHERE
+                )
+        free = shutil.disk_usage(self._folder).free
+        if more + KEPT_FREE > free:
+            raise weights_missing(
+                f"{self._name} needs {size(more)} more, and {size(free)} are free where"
+                f" {self._folder} is; {size(KEPT_FREE)} must stay free.",
+                "Make room or choose another folder with DOWSE_CACHE_DIR.",
+            )

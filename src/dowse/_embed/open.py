@@ -12,6 +12,8 @@ from dowse._embed.models import (
     LocalModel,
     ModelCache,
     ShippedModel,
+    copy_model,
+    fetch_model,
     full_name,
 )
 from dowse._embed.onnx import CrossEncoder, LateInteraction, OnnxEmbedder
@@ -116,8 +118,6 @@ def pull(
         raise BadSettings(
             f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
-    from dowse._embed.hub import copy_model, fetch_model  # noqa: PLC0415  (it happens once)
-
     models, name = ModelCache(cache_dir), full_name(model)
     if name != DEFAULT_MODEL and source is None:
         fetch_model(name, models, announce)

@@ -35,6 +35,7 @@ from dowse._model import (
     Stream,
     Vector,
 )
+from dowse._util.arrays import np
 
 # ── What turns text into vectors, terms, scores and answers ──────────────────
 
@@ -305,8 +306,6 @@ class IndexReader(Struct, frozen=True):
 
 def within(keys: Keys, among: Keys) -> Keys:
     """Return those of these keys that are `among` others, which ascend; each once, ascending."""
-    import numpy as np  # noqa: PLC0415  (what only names the ports must not take so long to load)
-
     few = np.unique(keys)  # to sort the others as well would take longer than most searches
     before, after = np.searchsorted(among, few), np.searchsorted(among, few, "right")
     return few[before < after]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -416,8 +417,6 @@ def also_at(hit: Hit) -> str:
 
 def _html(response: Response) -> Iterator[str]:
     """Return a response as HTML, in which text of documents is only text."""
-    import html  # noqa: PLC0415  only notebooks ask for it
-
     yield f"<p>{counted(len(response.hits), 'hit')} for <b>{html.escape(response.query)}</b></p>"
     if response.no_good_match:
         yield f"<p><i>{NO_GOOD_MATCH}</i></p>"

@@ -1,4 +1,4 @@
-"""Links: how they are written, where they lead, and which documents they hold together."""
+"""Links: how they are written, and where they lead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._model import Edge, Link
+from dowse._model import Link
 from dowse._text.file_names import INDEX_PAGES, TEXT_ENDINGS, without_ending
 from dowse._text.matching import fold
 from dowse._text.scripts import late_pattern
@@ -202,43 +202,3 @@ def _root(document_id: str) -> str:
 
 def _join(folder: str, target: str) -> str:
     return posixpath.normpath(posixpath.join(folder, target.rstrip("/")) or ".")
-
-
-# ── Which documents belong together ─────────────────────────────────────────────
-
-_SEED = 20090621
-
-
-def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
-    """Find Leiden communities of the undirected link graph (Traag et al., 2019), by document id.
-
-    Communities are numbered from 0, the largest first; documents without links have none.
-    """
-    pairs = sorted(
-        {
-            (min(edge.source, edge.target), max(edge.source, edge.target))
-            for edge in edges
-            if edge.target is not None and edge.target != edge.source
-        }
-    )
-    if not pairs:
-        return {}
-    from graspologic_native import leiden  # noqa: PLC0415  (only indexing needs it)
-
-    # All parameters are set here, so that no default can change the groups. Release 1.3, which is
-    # for Python 3.14, divides graphs without clear groups differently, with modularity within .02.
-    _, found = leiden(
-        [(*pair, 1.0) for pair in pairs],
-        starting_communities=None,
-        resolution=1.0,
-        randomness=0.001,
-        iterations=1,
-        use_modularity=True,
-        seed=_SEED,
-        trials=1,
-    )
-    groups: dict[int, list[str]] = {}
-    for name in sorted(found):
-        groups.setdefault(found[name], []).append(name)
-    largest_first = sorted(groups.values(), key=lambda group: (-len(group), group[0]))
-    return {name: rank for rank, group in enumerate(largest_first) for name in group}

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from documents import link
+from dowse._index.pipeline import find_communities
 from dowse._model import Edge
-from dowse._text.links import find_communities
 
 
 def edges(*pairs: tuple[str, str | None]) -> list[Edge]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dowse._embed import hub as fetching
+from dowse._embed import models as fetching
 from dowse._embed.open import models_status, open_embedder, pull, remove
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse._model import Event

@@ -71,7 +71,7 @@ def test_weights_are_fetched_for_the_model_of_the_settings_and_for_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched: list[str] = []
-    monkeypatch.setattr("dowse._embed.hub.fetch_model", lambda name, *_: fetched.append(name))
+    monkeypatch.setattr("dowse._embed.models.fetch_model", lambda name, *_: fetched.append(name))
     by_model = rerankers(EmbedOptions(), None, tmp_path, silent, fetched="hub/of-the-user")
     for model in ("hub/of-the-user", "hub/of-a-call"):
         opened = by_model(model)

@@ -32,6 +32,7 @@ from dowse._config.schema import (
     of_an_index,
 )
 from dowse._index.chunk import chunk
+from dowse._index.pipeline import find_communities
 from dowse._index.vectors import VectorMaker
 from dowse._model import Announce, ChunkedDocument, Event, context_of, silent, text_key
 from dowse._model.ports import Store
@@ -64,7 +65,6 @@ from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import STRATEGIES
-from dowse._text.links import find_communities
 from dowse._util.files import PRIVATE_FILE, make_private_folder, real_path
 from dowse._util.messages import counted
 from dowse.errors import Damaged, Locked, NotFound, StampMismatch, UsageError
