@@ -255,7 +255,7 @@ Stamp = dict[str, Any]
 # How documents are understood, cut, analysed and embedded, as numbers that every stamp has. Raise
 # one when the same input comes out differently: older indexes are then refused with the command
 # that rebuilds them, instead of being mixed with newer parts.
-PARSE_VERSION = 5
+PARSE_VERSION = 4
 CHUNK_VERSION = 2
 ANALYZE_VERSION = 3
 EMBEDDING_TEXT_VERSION = 2
