@@ -176,7 +176,7 @@ def test_the_sentence(explanation: Explanation, sentence: str) -> None:
 
 @pytest.mark.usefixtures("notes")
 def test_nothing_is_wider_than_the_terminal(dowse: Dowse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dowse._interfaces.cli.screen.Screen.width", 80)
+    monkeypatch.setattr("dowse._interfaces.cli.draw.Screen.width", 80)
     for line in (
         ["explain", "barometer word3x1", "--doc", "long", "--all"],
         ["explain", "restore database station frame", "--doc", "copy", "--preset", "seed-a"],

@@ -16,8 +16,7 @@ from dowse._interfaces.cli.draw import (
     marked,
     table,
 )
-from dowse._interfaces.cli.screen import safe
-from dowse._util.messages import counted, size
+from dowse._util.messages import counted, safe, size
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from dowse._interfaces.cli import draw
-from dowse._interfaces.cli.draw import ProgressDrawer
-from dowse._interfaces.cli.screen import Screen
+from dowse._interfaces.cli.draw import ProgressDrawer, Screen
 from dowse._model import Event
 
 

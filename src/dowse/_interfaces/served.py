@@ -209,7 +209,8 @@ def ask(
 ) -> tuple[_T, ...] | None:
     """Return what a running server answers to each of some requests; None: it does not.
 
-    A request is what the user has typed, as the API takes it, and `more`.
+    A request is what the user has typed, as the API takes it, and `more`; by default one request
+    without more.
     """
     server = None if call.alone else find_server()
     if server is None:
@@ -217,12 +218,7 @@ def ask(
     # What is shown is cut to a number of tokens here, where it is known how it is shown.
     asked = {name: value for name, value in call.asked.items() if name != "max_tokens"}
     asked |= {"project": [call.project]} if call.project else {}
-    try:
-        return tuple(
-            msgspec.json.decode(
-                server.get(f"/api/v1/{what}", asked | dict(one), _ANSWER), type=kind
-            )
-            for one in more
-        )
-    except (NotAnswered, msgspec.DecodeError):
-        return None
+    with suppress(NotAnswered, msgspec.DecodeError):
+        bodies = [server.get(f"/api/v1/{what}", {**asked, **one}, _ANSWER) for one in more or ({},)]
+        return tuple(msgspec.json.decode(body, type=kind) for body in bodies)
+    return None

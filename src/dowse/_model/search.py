@@ -300,6 +300,13 @@ class ChunkOutcome(Struct, frozen=True):
         """Return what happened to it on its way."""
         return Trace(self.places, self.steps)
 
+    @property
+    def lines(self) -> str:
+        """Write its lines, for people."""
+        if self.first_line == self.last_line:
+            return f"line {self.first_line}"
+        return f"lines {self.first_line}–{self.last_line}"
+
 
 class Explanation(Struct, frozen=True, kw_only=True):
     """What `dowse explain` says."""

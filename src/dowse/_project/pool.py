@@ -55,10 +55,10 @@ class EnginePool:
         self._engines: dict[str, tuple[tuple[Project, ResolvedSettings], Engine]] = {}
         self._jobs: dict[str, Job] = {}
 
-    def seen_from(self, start: Path) -> Self:
-        """Return the same engines for a caller in another folder, who may see all projects."""
+    def seen_from(self, start: Path, only: str | None = None) -> Self:
+        """Return the same engines for a caller in another folder, who sees all or `only` one."""
         view = copy.copy(self)
-        view._start, view.only = start, None  # noqa: SLF001  it is one of these
+        view._start, view.only = start, only  # noqa: SLF001  it is one of these
         return view
 
     def close(self) -> None:

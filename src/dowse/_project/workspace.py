@@ -30,6 +30,7 @@ from dowse._index.source.roots import Root
 from dowse._model import Announce, IndexReport, silent
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store
 from dowse._model.store_options import StoreOptions
+from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Parts
 from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
@@ -255,6 +256,13 @@ class Workspace:
         if not known:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
         return found or (known[0] if len(known) == 1 else None)
+
+    def open_to_search(
+        self, name: str | None, start: Path, open_project: Callable[[Project], Engine]
+    ) -> Engine | AllProjects:
+        """Open what a search means, with `open_project`: one project, or all of them."""
+        project = self.find(name, start)
+        return open_project(project) if project else AllProjects(self.projects, open_project)
 
     def select(self, name: str | None, start: Path) -> Project:
         """Find the one project that a call means; raise `UsageError` when it could be several."""

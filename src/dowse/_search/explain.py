@@ -104,16 +104,9 @@ def why(explanation: Explanation, strategies: Sequence[str]) -> str:
     return _unplaced(explanation, strategies)
 
 
-def lines_of(outcome: ChunkOutcome) -> str:
-    """Write the lines of a chunk, for people."""
-    if outcome.first_line == outcome.last_line:
-        return f"line {outcome.first_line}"
-    return f"lines {outcome.first_line}–{outcome.last_line}"
-
-
 def _dropped(best: ChunkOutcome, top_n: int) -> str:
     step = best.steps[-1]
-    chunk = f"Its best chunk ({lines_of(best)})"
+    chunk = f"Its best chunk ({best.lines})"
     if step.stage == "top_n":
         shown = "the first result is" if top_n == 1 else f"the first {top_n} are"
         return f"{chunk} came out at {step.dropped}, and only {shown} shown."

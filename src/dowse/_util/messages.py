@@ -63,3 +63,34 @@ def _query(query: str) -> str:
 def encodable(text: str) -> str:
     """The text with halves of character pairs, which broken files contain, replaced by `?`."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+# ── What a terminal can be shown ────────────────────────────────────────────────
+
+# C1 controls and DEL; marks that turn round the order of what is read; separators of lines, which
+# some terminals obey; marks that nothing shows: word joiners, annotations, tags.
+_MISLEADING = (
+    "\x7f-\x9f"
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\u2028\u2029"
+    "\u180e\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+
+# What must not reach a terminal; tabs and line feeds may.
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_MISLEADING}\ud800-\udbff]")
+_IN_JSON = re.compile(f"[{_MISLEADING}\u200b-\u200d]")  # JSON itself escapes the others
+
+
+def safe(text: str) -> str:
+    """Replace the characters that would do something else than be seen."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def escaped(text: str) -> str:
+    """Write every character of JSON that cannot be seen as its number."""
+    return _IN_JSON.sub(_numbered, text)
+
+
+def _numbered(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))

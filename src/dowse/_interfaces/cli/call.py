@@ -6,16 +6,17 @@ import difflib
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
-from dowse._interfaces.cli.screen import Screen, as_json
 from dowse._util.files import make_private_folder, read_small, replace_file
 from dowse._util.locations import locations
 from dowse.errors import DowseError, Refused, UsageError
@@ -25,16 +26,12 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from dowse._interfaces.cli.draw import ProgressDrawer
-    from dowse._model import Announce, Event, Response
+    from dowse._interfaces.cli.draw import ProgressDrawer, Screen
+    from dowse._model import Announce, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
     from dowse._project.registry import Project
     from dowse._project.workspace import Given, ResolvedSettings, Workspace
-
-
-def _silent(event: Event) -> None:
-    """Ignore an event; the announcer of `_model` would make --help load numpy."""
 
 
 INTERRUPTED = 130
@@ -45,6 +42,10 @@ class Interrupted(DowseError):
     """The user pressed Ctrl-C."""
 
     exit_code = INTERRUPTED
+
+
+class OutputClosed(Exception):
+    """The reader of the output has closed it, as `head` does."""
 
 
 class Call:
@@ -69,12 +70,12 @@ class Call:
     @cached_property
     def out(self) -> Screen:
         """Where results go."""
-        return Screen(sys.stdout)
+        return _screen(sys.stdout)
 
     @cached_property
     def aside(self) -> Screen:
         """Where progress and remarks go."""
-        return Screen(sys.stderr)
+        return _screen(sys.stderr)
 
     @property
     def here(self) -> Path:
@@ -83,15 +84,13 @@ class Call:
 
     def progress(self) -> ProgressDrawer:
         """Return what draws the progress of this call."""
-        from dowse._interfaces.cli.draw import ProgressDrawer  # noqa: PLC0415  as above
-
-        return ProgressDrawer(self.aside, quiet=self.quiet)
+        return self.aside.progress(quiet=self.quiet)
 
     def select(self) -> Project:
         """Find the project that this call is about."""
         return self.workspace.select(self.project, self.here)
 
-    def open(self, announce: Announce = _silent) -> AbstractContextManager[Engine]:
+    def open(self, announce: Announce = lambda _: None) -> AbstractContextManager[Engine]:
         """Open the project that this call is about."""
         return self.open_project(self.select(), announce)
 
@@ -100,15 +99,12 @@ class Call:
         self, announce: Announce, overrides: Mapping[str, Any] | None = None
     ) -> Iterator[Engine | AllProjects]:
         """Open what a search is about: a project, or all of them if none is meant."""
-        from dowse._project.all_projects import AllProjects  # noqa: PLC0415  as above
-
         with ExitStack() as opened:
 
             def engine_of(project: Project) -> Engine:
                 return opened.enter_context(self.open_project(project, announce, overrides))
 
-            project = self.workspace.find(self.project, self.here)
-            yield engine_of(project) if project else AllProjects(self.workspace.projects, engine_of)
+            yield self.workspace.open_to_search(self.project, self.here, engine_of)
 
     def open_project(
         self,
@@ -141,7 +137,7 @@ class Call:
 
     def write_json(self, record: object, *, line: bool = False) -> None:
         """Write one JSON document: on one `line`, and at once, for commands that go on."""
-        self.out.write_bytes(as_json(record, line=line))
+        self.out.write_json(record, line=line)
         if line:
             self.out.flush()
 
@@ -162,13 +158,18 @@ class Call:
         """Tell whether a person is there who can be asked."""
         return not self.json and sys.stdin.isatty() and self.aside.is_terminal
 
+    def agrees(self, question: str) -> bool:
+        """Ask the user, if a person is there."""
+        if not self.can_confirm():
+            return False
+        self.out.flush()
+        return click.confirm(question, err=True)
+
     def require_yes(self, question: str, *, yes: bool) -> None:
         """Return only if the user agrees; raise `Refused` if not, or if nobody can be asked."""
-        if yes:
-            return
-        if not self.can_confirm():
+        if not yes and not self.can_confirm():
             raise Refused(f"{question} Not interactive.", "Confirm with --yes.")
-        if not click.confirm(question, err=True):
+        if not yes and not self.agrees(question):
             raise Refused("Nothing was changed.")
 
     def say_withheld(self, project: Project, chosen: ResolvedSettings) -> None:
@@ -208,6 +209,12 @@ class Call:
             return {}
 
 
+def _screen(stream: TextIO) -> Screen:
+    from dowse._interfaces.cli.draw import Screen  # noqa: PLC0415  --help draws nothing
+
+    return Screen(stream)
+
+
 # ── Commands and groups that take the global options ────────────────────────────────────
 
 pass_call = click.make_pass_decorator(Call, ensure=True)
@@ -224,33 +231,25 @@ class Command(click.Command):
 
 def global_options() -> list[click.Option]:
     """Make the options that every command takes."""
+    option = partial(click.Option, expose_value=False, callback=_note)
     return [
-        click.Option(
+        option(
             ["-p", "--project"],
             metavar="NAME",
             help="Project to use; by default that of the current folder. A search takes `all`.",
-            expose_value=False,
-            callback=_note("project"),
             shell_complete=_project_names,
         ),
-        _flag(["--json"], "json", "Print one JSON document, also for errors."),
-        _flag(["-q", "--quiet"], "quiet", "Print only results and errors."),
-        _flag(["-v", "--verbose"], "verbose", "Verbose output, with tracebacks of errors."),
+        option(["--json"], is_flag=True, help="Print one JSON document, also for errors."),
+        option(["-q", "--quiet"], is_flag=True, help="Print only results and errors."),
+        option(
+            ["-v", "--verbose"], is_flag=True, help="Verbose output, with tracebacks of errors."
+        ),
     ]
 
 
-def _flag(names: list[str], field: str, meaning: str) -> click.Option:
-    return click.Option(
-        names, is_flag=True, help=meaning, expose_value=False, callback=_note(field)
-    )
-
-
-def _note(field: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def note(context: click.Context, _: click.Parameter, value: Any) -> None:
-        if value:
-            setattr(context.find_root().ensure_object(Call), field, value)
-
-    return note
+def _note(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value:
+        setattr(context.find_root().ensure_object(Call), str(parameter.name), value)
 
 
 def _project_names(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
@@ -274,21 +273,70 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the arguments name; suggest the nearest if there is none."""
-        known = self.list_commands(ctx)
+        if args == ["help"]:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
         if args[0] == "help":  # as git has it
-            return self._help(ctx, args[1:])
-        if args[0] not in [*known, *self.aliases] and not args[0].startswith("-"):
-            spelled = difflib.get_close_matches(args[0], [*known, *self.aliases], n=2, cutoff=_NEAR)
+            return self.resolve_command(ctx, [*args[1:], "--help"])
+        known = [*self.list_commands(ctx), *self.aliases]
+        if args[0] not in known and not args[0].startswith("-"):
+            spelled = difflib.get_close_matches(args[0], known, n=2, cutoff=_NEAR)
             near = list(dict.fromkeys(self.aliases.get(one, one) for one in spelled))
             said = f"There is no command {args[0]!r}."
             ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
         return super().resolve_command(ctx, args)
 
-    def _help(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Show the help of the command that the arguments name; without one, that of the group."""
-        if not args:
-            click.echo(ctx.get_help(), color=ctx.color)
-            ctx.exit()
-        return self.resolve_command(ctx, [*args, "--help"])
+
+class LazyGroup(Group):
+    """A group whose commands are in the modules of `commands`, each as NAME_command."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        topics: Mapping[str, Mapping[str, str]],
+        modules: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        aliases: Mapping[str, str] = MappingProxyType({}),
+        **keywords: Any,
+    ) -> None:
+        """Take commands with their summaries, under the headings that the help shows.
+
+        `modules` says which commands share a module; every other one has its own.
+        """
+        super().__init__(*arguments, **keywords)
+        self._topics = topics
+        self._summaries = {name: one for topic in topics.values() for name, one in topic.items()}
+        self._modules = {name: module for module, names in modules.items() for name in names}
+        self.aliases = aliases
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
+        """List all commands, in the order of the help."""
+        return list(self._summaries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  as above
+        """Load a command by name."""
+        cmd_name = self.aliases.get(cmd_name, cmd_name)
+        if cmd_name not in self._summaries:
+            return None
+        name = self._modules.get(cmd_name, cmd_name)
+        module = import_module(f"dowse._interfaces.cli.commands.{name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands and options, without loading a command."""
+        commands = [
+            CompletionItem(name, help=summary)
+            for name, summary in self._summaries.items()
+            if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002  as above
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """List the commands under their headings, without loading them."""
+        for heading, topic in self._topics.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(topic.items()), col_max=14)

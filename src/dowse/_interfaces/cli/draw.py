@@ -1,30 +1,140 @@
-"""Lines as people read them: styled, safe to print, no wider than the terminal; and progress."""
+"""What people see: an output stream, lines that are safe and fit, and progress."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
+import msgspec
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from dowse._interfaces.cli.screen import Part, Screen, safe
+from dowse._interfaces.cli.call import OutputClosed
 from dowse._model import Event
-from dowse._util.messages import size
+from dowse._util.messages import escaped, safe, size
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, Task, TaskID
 
+Part = str | tuple[str, str]
+"""A piece of a line, alone or with its style."""
+
+_NARROWEST = 40  # below this, lines are left to the terminal to break
 _BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _SPACE = re.compile(r"\s+")
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
+
+
+class Screen:
+    """Standard output or standard error: whether people read it, and what it can show."""
+
+    def __init__(self, stream: TextIO, environment: Mapping[str, str] = os.environ) -> None:
+        self._stream, self._environment = stream, environment
+        self.is_terminal = stream.isatty()
+
+    @cached_property
+    def in_colour(self) -> bool:
+        """Follow no-color.org and bixense.com/clicolors; a refusal is stronger than a wish."""
+        said = self._environment.get
+        if said("NO_COLOR") or said("TERM") == "dumb":
+            return False
+        if any(said(name, "0") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+            return True
+        return self.is_terminal and said("CLICOLOR") != "0"
+
+    @property
+    def links(self) -> bool:
+        """Whether it can show text that leads to a file."""
+        return self.is_terminal and self.in_colour
+
+    @property
+    def width(self) -> int | None:
+        """How many columns a line may take; None when no person reads it."""
+        return max(_NARROWEST, shutil.get_terminal_size().columns) if self.is_terminal else None
+
+    @cached_property
+    def console(self) -> Console:
+        """The same stream as rich sees it."""
+        from rich.console import Console  # noqa: PLC0415  it loads longer than all other of rich
+
+        return Console(
+            file=self._stream,
+            force_terminal=self.is_terminal or self.in_colour,
+            color_system="standard" if self.in_colour else None,
+            width=self.width,
+            markup=False,
+            highlight=False,
+            emoji=False,
+        )
+
+    def say(self, *parts: Part, indent: int = 0) -> None:
+        """Write a sentence, folded to the width."""
+        self.show(sentence(self.width, *parts, indent=indent))
+
+    def show(self, lines: Iterable[Text]) -> None:
+        """Write drawn lines as they are."""
+        for one in lines:
+            drawn = one.plain
+            if self.in_colour and one.spans:
+                with self.console.capture() as captured:
+                    self.console.print(one, soft_wrap=True, end="")
+                drawn = captured.get()
+            self.write(drawn + "\n")
+
+    def progress(self, *, quiet: bool) -> ProgressDrawer:
+        """Return what draws progress here."""
+        return ProgressDrawer(self, quiet=quiet)
+
+    def write_json(self, record: object, *, line: bool) -> None:
+        """Write one JSON document, indented or on one `line`."""
+        self.write_bytes(as_json(record, line=line))
+
+    def write(self, text: str) -> None:
+        """Write text as it is."""
+        try:
+            self._stream.write(text)
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write bytes as they are, whatever encoding the stream has."""
+        self.flush()
+        try:
+            left = memoryview(data)
+            while left:  # an unbuffered stream may take a part only
+                left = left[self._stream.buffer.write(left) :]
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+
+    def flush(self) -> None:
+        """Hand over all that was written."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError as error:
+            raise OutputClosed from error
+
+
+# ── Lines ────────────────────────────────────────────────────────────────────
+
+
+def as_json(record: object, *, line: bool = False) -> bytes:
+    """Write a record as a JSON document, indented or on one `line`.
+
+    It is escaped for pipes as well: JSON means the same either way, and may be shown later.
+    """
+    data = msgspec.json.encode(record)
+    text = (data if line else msgspec.json.format(data, indent=2)).decode("utf-8")
+    return escaped(text).encode("utf-8") + b"\n"
 
 
 def line(*parts: Part) -> Text:
@@ -61,10 +171,13 @@ def folded(text: Text, width: int | None, indent: int = 0) -> list[Text]:
 
 @cache
 def _console() -> Console:
-    """Make what rich folds lines with; most programs that read the output need none folded."""
-    from rich.console import Console  # noqa: PLC0415  takes as long to load as all other of rich
+    """Make what rich folds lines with; it looks at none of its options."""
+    return Screen(sys.stdout).console
 
-    return Console(width=80, color_system=None)
+
+def sentence(width: int | None, *parts: Part, indent: int = 0) -> list[Text]:
+    """Draw a sentence, folded to a width."""
+    return folded(line(*parts), width, indent)
 
 
 def columns(
@@ -96,11 +209,6 @@ def table(
     return list(chain.from_iterable(columns(rows, width, right)))
 
 
-def pairs(rows: Iterable[tuple[str, Part]], width: int | None) -> list[Text]:
-    """Draw names and what there is to say about each."""
-    return table([((name, "dim"), value) for name, value in rows], width)
-
-
 def fitted(text: str, width: int) -> str:
     """Cut a text in its middle to so many columns."""
     if cell_len(text) <= width:
@@ -109,11 +217,6 @@ def fitted(text: str, width: int) -> str:
     while cell_len(tail) > width // 2:
         tail = tail[1:]
     return set_cell_size(text, width - 1 - cell_len(tail)) + "…" + tail
-
-
-def number(count: int) -> str:
-    """Write a count with its thousands set apart."""
-    return f"{count:,}"
 
 
 def amount(count: float, unit: str, *, named: bool = False) -> str:
@@ -221,8 +324,10 @@ class ProgressDrawer:
         with self._lock:
             if self._quiet:
                 return
-            if event.note:
-                self._say(event.note)
+            if event.note and self._bar:
+                self._bar.console.print(line(event.note))
+            elif event.note:
+                self._screen.show([line(event.note)])
             if not self._screen.is_terminal:
                 self._log(event)
                 return
@@ -265,12 +370,6 @@ class ProgressDrawer:
             self._task = bar.add_task(name, completed=event.done, account="")
             bar.update(self._task, account=_Account(bar.tasks[-1], event.unit))
         bar.update(self._task, completed=event.done, total=event.total)
-
-    def _say(self, note: str) -> None:
-        if self._bar:
-            self._bar.console.print(line(note))
-        else:
-            self._screen.show([line(note)])
 
     def _log(self, event: Event) -> None:
         if event.total and time.monotonic() >= self._next_line:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import atexit
-import importlib
+import codecs
+import io
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
-from click.shell_completion import CompletionItem
 
-from dowse._interfaces.cli.call import INTERRUPTED, Call, Group, Interrupted
-from dowse._interfaces.cli.screen import OutputClosed, prepare_streams, safe, silence_streams
-from dowse._util.messages import hide_secrets
+from dowse._interfaces.cli.call import INTERRUPTED, Call, Interrupted, LazyGroup, OutputClosed
+from dowse._util.messages import hide_secrets, safe
 from dowse._util.process import name_command
 from dowse.errors import DowseError
 
@@ -89,6 +88,7 @@ _MODULES = {
     "index": ("index", "watch", "status", "reset"),
     "archive": ("export", "import", "move"),
     "evaluation": ("eval", "tune"),
+    "install": ("skill",),
     "setup": ("models", "doctor", "completion", "version"),
 }
 """Which commands share a module of `commands`; every other one has its own."""
@@ -111,61 +111,6 @@ cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
 
 _CLOSED = 141  # the reader of the output has gone away: 128 and the number of that signal
 _BUG = 70  # EX_SOFTWARE of sysexits.h
-
-
-Topics = Mapping[str, Mapping[str, str]]
-"""Commands with their summaries, under the headings that the help shows."""
-
-
-class LazyGroup(Group):
-    """A group whose commands are in the modules of `commands`, each as NAME_command."""
-
-    def __init__(
-        self,
-        *arguments: Any,
-        topics: Topics,
-        modules: Mapping[str, Sequence[str]],
-        aliases: Mapping[str, str],
-        **keywords: Any,
-    ) -> None:
-        super().__init__(*arguments, **keywords)
-        self._topics = topics
-        self._modules = {name: module for module, names in modules.items() for name in names}
-        self.aliases = aliases
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click calls it so
-        """List all commands, in the order of the help."""
-        return [name for topic in self._topics.values() for name in topic]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command by name."""
-        cmd_name = self.aliases.get(cmd_name, cmd_name)
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        name = self._modules.get(cmd_name, cmd_name)
-        module = importlib.import_module(f"dowse._interfaces.cli.commands.{name}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete commands and options, without loading a command."""
-        commands = [
-            CompletionItem(name, help=summary)
-            for topic in self._topics.values()
-            for name, summary in topic.items()
-            if name.startswith(incomplete)
-        ]
-        return commands + click.Command.shell_complete(self, ctx, incomplete)
-
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002  click calls it so
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """List the commands under their headings, without loading them."""
-        for heading, topic in self._topics.items():
-            with formatter.section(heading):
-                formatter.write_dl(list(topic.items()), col_max=14)
 
 
 @click.group(
@@ -226,28 +171,56 @@ def _leave(ended: Sequence[int]) -> None:
 
 def run(arguments: Sequence[str], given: Given | None = None) -> int:
     """Run a line, and return its exit code; `given` are parts that projects are opened with."""
-    prepare_streams()
+    codecs.register_error("dowse", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="dowse")
     # Until the line is understood nobody knows whether it asks for JSON, and it may never be.
     call = Call(json=_asks_for_json(arguments), given=given)
     try:
         result = cli.main(list(arguments), prog_name="dowse", standalone_mode=False, obj=call)
-        call.out.flush()
+        _flush()
     except BaseException as error:  # noqa: BLE001  this is the edge: everything gets its exit code
         try:
             code = _report(error, call)
-            call.out.flush()
-            call.aside.flush()
+            _flush()
         except BaseException as second:  # noqa: BLE001  the reader may go away meanwhile
             return _report(second, call)
         return code
     return result if isinstance(result, int) else 0
 
 
+def _flush() -> None:
+    """Hand over all that was written, also by click."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+
+
 def _asks_for_json(arguments: Sequence[str]) -> bool:
     options = [*arguments, "--"][: [*arguments, "--"].index("--")]
-    if "--json" in options or "--format=json" in options:
-        return True
-    return ("--format", "json") in pairwise(options)
+    is_named = "--json" in options or "--format=json" in options
+    return is_named or ("--format", "json") in pairwise(options)
+
+
+# What shows a character in an encoding that has few.
+_ASCII = {"…": "...", "·": "-", "—": "-", "–": "-", "→": "->", "▰": "#", "▱": "-", "✓": "ok"}
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """Write what an encoding does not have: a sign like it, or its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    return "".join(_ASCII.get(one) or _numbered(one) for one in wrong), error.end
+
+
+def _numbered(character: str) -> str:
+    if 0xDC80 <= ord(character) <= 0xDCFF:  # a byte of a file name that is no UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("ascii", "backslashreplace").decode()
 
 
 # ── Telling a failure: what happened, what to do, and a number ───────────────
@@ -256,33 +229,25 @@ def _asks_for_json(arguments: Sequence[str]) -> bool:
 def _report(error: BaseException, call: Call) -> int:
     """Show the user an error, and return its exit code."""
     if isinstance(error, OutputClosed):
-        silence_streams()
+        # The interpreter would complain at its end that nobody reads any more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _CLOSED
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not isinstance(
-        error, click.ClickException
-    ):
+    is_own = isinstance(error, click.ClickException)
+    if (call.verbose or os.environ.get("DOWSE_DEBUG")) and not is_own:
         call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
     failure = _as_failure(error)
     if call.json:
         call.write_json({"error": failure.message, "hint": failure.hint})
-    else:
-        _draw_failure(failure, call)
-    return failure.exit_code
-
-
-def _draw_failure(failure: DowseError, call: Call) -> None:
+        return failure.exit_code
     call.out.flush()
     if failure.exit_code == INTERRUPTED and call.aside.is_terminal:
         call.aside.write("\r")  # over the ^C that the terminal shows
     call.aside.say(("dowse: ", "bold red"), failure.message)
     if failure.hint:
         call.aside.say(failure.hint)
-
-
-class _Bug(DowseError):
-    exit_code = _BUG
+    return failure.exit_code
 
 
 def _as_failure(error: BaseException) -> DowseError:
@@ -290,20 +255,17 @@ def _as_failure(error: BaseException) -> DowseError:
         return error
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return Interrupted("Stopped.")
-    if isinstance(error, click.ClickException):
-        return _from_click(error)
     if isinstance(error, OSError):
         return DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
-    return _Bug(
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        hint = f"See: {context.command_path} --help" if context else ""
+        failure = DowseError(error.format_message(), hint)
+        failure.exit_code = error.exit_code
+        return failure
+    bug = DowseError(
         f"This is a bug: {type(error).__name__}: {error}",
         "Please report it, with what DOWSE_DEBUG=1 shows when you run the command again.",
     )
-
-
-def _from_click(error: click.ClickException) -> DowseError:
-    failure = DowseError(error.format_message())
-    failure.exit_code = error.exit_code
-    context = getattr(error, "ctx", None)
-    if context:
-        failure.hint = f"See: {context.command_path} --help"
-    return failure
+    bug.exit_code = _BUG
+    return bug

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import h11
 import uvicorn
@@ -31,17 +31,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dowse._interfaces.http.api import ERROR, FAILURES, answer, description, http_routes, page
 from dowse._interfaces.http.routes import ROOT, ROUTES, ApiCall, readiness
 from dowse._interfaces.http.security import Access, Guard, checked_origins, is_local
+from dowse._interfaces.mcp.server import McpEndpoint
 from dowse._interfaces.served import is_same_user, socket_path
 from dowse._model import Event, IndexReport
 from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
+from dowse._project.workspace import Workspace
 from dowse._util.files import make_private_folder
 from dowse._util.locations import Locations, secure
 from dowse._util.metrics import CONTENT_TYPE, Labels, Metrics
 from dowse.errors import DowseError, UsageError
-
-if TYPE_CHECKING:
-    from dowse._interfaces.mcp.server import McpEndpoint
 
 PAGE = Path(__file__).parent / "page"
 """The files of the web page."""
@@ -58,6 +57,20 @@ _RETRY = 30.0  # seconds until a watcher that failed is tried again
 _WATCHERS_END = 10.0  # seconds that watchers are given to finish the files at hand
 _log = logging.getLogger("dowse.web")
 _requests = logging.getLogger("dowse.requests")
+
+
+def server_for(
+    workspace: Workspace,
+    start: Path,
+    only: str | None,
+    access: Access,
+    *,
+    watch: bool,
+    compat: bool,
+) -> Server:
+    """Build the server of a user's projects, or of `only` one; nothing is bound yet."""
+    pool = EnginePool(workspace, start, only)
+    return Server(application(pool, access, watch=watch, mcp=McpEndpoint(pool, compat=compat)))
 
 
 def application(

@@ -16,10 +16,13 @@ import stat
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
+import tomlkit
+import yaml
 from msgspec import Struct
 
 from dowse import DISTRIBUTION
@@ -144,7 +147,7 @@ class Client(Struct, frozen=True):
 
     def shown(self, entry: Object) -> str:
         """Return an entry alone, as it belongs into the configuration."""
-        return _FORMS[self.form][1]("", self.key, entry).rstrip("\n")
+        return _with_entry("", self.form, self.key, entry).rstrip("\n")
 
 
 _STDIO = (("type", "stdio"),)
@@ -263,15 +266,6 @@ CLIENTS = (
 """The clients whose configuration is known."""
 
 
-def find_client(name: str) -> Client:
-    """Return the client of that name."""
-    known = {client.name: client for client in CLIENTS}
-    if name not in known:
-        what = f"{name!r} is not a client that dowse knows."
-        raise NotFound(what, f"Use one of: {', '.join(known)}.")
-    return known[name]
-
-
 def start_command(project: str | None) -> list[str]:
     """Return the line that starts the server, by its full path: clients search no folders."""
     folder = str(Path(sys.executable).parent)
@@ -326,9 +320,8 @@ def plan_entry(path: Path, client: Client, entry: Object) -> Change:
             raise ValueError(f'"{client.key}" in it is not an object')
         known = (servers or {}).get(NAME)
         wanted = _with_choices(entry, known, client.env) if isinstance(known, dict) else entry
-        after = (
-            text if text and known == wanted else _FORMS[client.form][1](text, client.key, wanted)
-        )
+        is_known = text and known == wanted
+        after = text if is_known else _with_entry(text, client.form, client.key, wanted)
     except (ValueError, RecursionError) as error:
         why = f"it is not plain {client.form.upper()}, or could lose something"
         raise _refused(path, f"{why}: {error}") from error
@@ -340,27 +333,29 @@ def plan_text(path: Path, text: str) -> Change:
     return Change(path, _read(path), text)
 
 
-def write(change: Change, command: str) -> Path | None:
+def write(change: Change, command: str) -> str | None:
     """Put the new file into the place of the old one at once; return the copy of the old one.
 
     Raises `Refused` when a link leads it elsewhere: `command` and a path write to that path.
     """
+    if not change.needed:
+        return None
     path = change.path
     _check_no_link(path, command)
     make_private_folder(path.parent)
-    backup: Path | None = None
-    mode = PRIVATE_FILE
-    if change.before is not None:
-        if _read(path) != change.before:
-            raise Refused(f"{path} has changed meanwhile.", "Try again.")
-        backup, number = path.with_name(f"{path.name}.before-dowse"), 1
-        while backup.exists():  # the oldest copy is kept too
-            number += 1
-            backup = path.with_name(f"{path.name}.before-dowse-{number}")
-        mode = stat.S_IMODE(path.stat().st_mode)
-        replace_file(backup, path.read_bytes(), mode=mode)
+    if change.before is None:
+        replace_file(path, change.after.encode("utf-8"), mode=PRIVATE_FILE)
+        return None
+    if _read(path) != change.before:
+        raise Refused(f"{path} has changed meanwhile.", "Try again.")
+    backup = path.with_name(f"{path.name}.before-dowse")
+    further = (path.with_name(f"{path.name}.before-dowse-{number}") for number in count(2))
+    while backup.exists():  # the oldest copy is kept too
+        backup = next(further)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    replace_file(backup, path.read_bytes(), mode=mode)
     replace_file(path, change.after.encode("utf-8"), mode=mode)
-    return backup
+    return str(backup)
 
 
 def _check_no_link(path: Path, command: str) -> None:
@@ -400,7 +395,10 @@ def _refused(path: Path, why: str) -> Refused:
 
 def parsed(text: str, form: Form) -> Object:
     """Read a configuration; raise `ValueError` if it could not be written again without loss."""
-    whole = _FORMS[form][0](text) if text.strip() else {}
+    try:
+        whole = _PARSERS[form](text) if text.strip() else {}
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
     if not isinstance(whole, dict):
         raise ValueError("it is not an object")
     return whole
@@ -417,8 +415,6 @@ def _with_choices(entry: Object, known: Object, env: str) -> Object:
         merged |= {env: variables} if variables else {}
     return merged
 
-
-# JSON is written anew, with its indentation and every number digit by digit; YAML too.
 
 _INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
 # Stands for a number in a text, so that it is written again as it was.
@@ -439,51 +435,30 @@ def _parse_json(text: str) -> Any:
     return whole
 
 
-def _put_json(text: str, key: str, entry: Object) -> str:
-    whole = _with_entry(parsed(text, "json"), key, entry)
-    indent = _INDENT.match(text)
-    written = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
-    return _NUMBER.sub(lambda match: match["digits"], written) + "\n"
+_PARSERS: Mapping[Form, Callable[[str], Any]] = {
+    "json": _parse_json,
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+}
 
 
-def _put_toml(text: str, key: str, entry: Object) -> str:
-    import tomlkit  # noqa: PLC0415  most clients need none of it
-
+def _with_entry(text: str, form: Form, key: str, entry: Object) -> str:
+    """Put an entry below a key of a configuration, and write it again."""
+    whole = parsed(text, form)
+    whole[key] = (whole.get(key) or {}) | {NAME: entry}
+    if form == "json":  # with its indentation, and every number digit by digit
+        indent = _INDENT.match(text)
+        written = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
+        return _NUMBER.sub(lambda match: match["digits"], written) + "\n"
+    if form == "yaml":
+        if "#" in text:
+            raise ValueError("it may have comments")
+        return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
     document = tomlkit.parse(text)  # it keeps comments and layout
     if key not in document:
         document[key] = tomlkit.table(is_super_table=True)
     document[key][NAME] = entry
     written = tomlkit.dumps(document)
-    if tomllib.loads(written) != _with_entry(tomllib.loads(text), key, entry):
+    if tomllib.loads(written) != whole:
         raise ValueError("the entry cannot be put in without changing something else")
     return written
-
-
-def _parse_yaml(text: str) -> Any:
-    import yaml  # noqa: PLC0415  as above
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-
-
-def _put_yaml(text: str, key: str, entry: Object) -> str:
-    import yaml  # noqa: PLC0415  as above
-
-    if "#" in text:
-        raise ValueError("it may have comments")
-    whole = _with_entry(parsed(text, "yaml"), key, entry)
-    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
-
-
-def _with_entry(whole: Object, key: str, entry: Object) -> Object:
-    return whole | {key: (whole.get(key) or {}) | {NAME: entry}}
-
-
-_FORMS: Mapping[Form, tuple[Callable[[str], Any], Callable[[str, str, Object], str]]] = {
-    "json": (_parse_json, _put_json),
-    "toml": (tomllib.loads, _put_toml),
-    "yaml": (_parse_yaml, _put_yaml),
-}
-"""Of each form the reader, and what puts an entry below a key of a text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dowse._project.registry import ALL
 from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from dowse._project.engine import Engine
     from dowse._project.pool import EnginePool, Job
     from dowse._project.registry import Project
+
+
+_Found = TypeVar("_Found")
 
 
 class BeingIndexed(IndexUnusable):
@@ -30,7 +33,7 @@ class VisibleProjects:
 
     def __init__(self, open_pool: Callable[[], EnginePool], pinned: str | None = None) -> None:
         self._open_pool = open_pool
-        self.pinned = pinned  # the only project that may be seen; None means all
+        self.pinned = pinned  # the only project of the pool; None: it has all of them
         self._lock = threading.Lock()
         self._pool: EnginePool | None = None
         self._warmed = False
@@ -48,38 +51,32 @@ class VisibleProjects:
         with self._lock:
             warmed, self._warmed = self._warmed, True
         if not warmed:
-            threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True).start()
+            # The pool is opened there too.
+            load = threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True)
+            load.start()
 
     def _warm(self) -> None:
-        self.pool.warm(self.pinned)
+        self.pool.warm()
 
     # ── Which project a call means ───────────────────────────────────────────
 
     def all(self) -> list[Project]:
         """List the projects that may be seen, by name."""
-        if self.pinned is not None:
-            return [self.pool.select(self.pinned)]
         return self.pool.projects()
 
     def project(self, name: str | None) -> Project:
         """Find the project that a call means; raise a `UsageError` that says how to name one."""
         if name == ALL and all(one.name != ALL for one in self.all()):
             name = None
-        if self.pinned is not None:
-            if name in {None, self.pinned}:
-                return self.pool.select(self.pinned)
-            raise self._unclear(name)
-        try:
-            return self.pool.select(name)
-        except UsageError as error:
-            raise self._unclear(name) from error
+        return self._meant(name, self.pool.select)
 
     def _find(self, name: str | None) -> Project | None:
         """Find the project that a search means; None when it means all projects."""
-        if self.pinned is not None:
-            return self.project(name)
+        return self._meant(name, self.pool.find) if self.pool.only is None else self.project(name)
+
+    def _meant(self, name: str | None, find: Callable[[str | None], _Found]) -> _Found:
         try:
-            return self.pool.find(name)
+            return find(name)
         except UsageError as error:
             raise self._unclear(name) from error
 
@@ -95,10 +92,17 @@ class VisibleProjects:
 
     # ── Its index ────────────────────────────────────────────────────────────
 
-    def searched(self, name: str | None) -> AbstractContextManager[Engine | AllProjects]:
+    @contextmanager
+    def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
         """Open what a search means: the engine of a project, or all projects."""
         project = self._find(name)
-        return self._all_opened() if project is None else self._opened(project)
+        if project is None:
+            found = self.pool.open_all()
+            with found.hold():
+                yield found
+            return
+        with self._opened(project) as engine:
+            yield engine
 
     def engine(self, name: str | None) -> AbstractContextManager[Engine]:
         """Open the engine of a project, with its index opened once; without one, begin it."""
@@ -119,12 +123,6 @@ class VisibleProjects:
             for engine in usable:
                 held.enter_context(engine.hold())
             yield usable
-
-    @contextmanager
-    def _all_opened(self) -> Iterator[AllProjects]:
-        found = self.pool.open_all()
-        with found.hold():
-            yield found
 
     @contextmanager
     def _opened(self, project: Project) -> Iterator[Engine]:
@@ -149,11 +147,8 @@ class VisibleProjects:
 
     def unfinished(self, engine: Engine) -> list[str]:
         """Say in a sentence how far an unfinished index is; none when it is complete."""
-        from dowse._project.state import unfinished_run  # noqa: PLC0415  the handshake needs none of it
-
-        project = engine.project
-        run = unfinished_run(project.folder)
-        told = run.sentence(project.typed) if run else self.progress(project.name)
+        with engine.read_any() as reader:
+            told = engine.unfinished(reader) or self.progress(engine.project.name)
         return [told] if told else []
 
     def progress(self, project: str) -> str:

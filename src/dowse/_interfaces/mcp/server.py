@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -155,8 +155,9 @@ class _Handlers:
         projects, known, request = self._projects, self._tools, context.request
         if request is not None and is_own(request.scope):
             # Other processes of this user say what they see.
-            pool = projects.pool.seen_from(folder_of(request.headers))
-            projects = VisibleProjects(lambda: pool, request.headers.get(PROJECT))
+            only = request.headers.get(PROJECT)
+            pool = projects.pool.seen_from(folder_of(request.headers), only)
+            projects = VisibleProjects(lambda: pool, only)
             known = tools(compat=True)
         projects.warm()
         spec = known.get(params.name)
@@ -424,10 +425,10 @@ class McpEndpoint:
 
 def serve_stdio(
     open_pool: Callable[[], EnginePool],
-    names: Sequence[str],
+    described: Mapping[str, str],
+    pinned: str | None,
     *,
-    pinned: str | None = None,
-    compat: bool = False,
+    compat: bool,
 ) -> None:
     """Serve one client until it closes stdin.
 
@@ -438,7 +439,7 @@ def serve_stdio(
     # The loop could not end while a thread waits for the next line of stdin.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     projects = VisibleProjects(open_pool, pinned)
-    server = build_server(projects, names, compat=compat, shares=True)
+    server = build_server(projects, introduced(described), compat=compat, shares=True)
 
     # What is printed must reach stderr before stdout is given back at the end: line by line.
     if isinstance(sys.stdout, io.TextIOWrapper):

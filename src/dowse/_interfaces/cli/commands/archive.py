@@ -10,7 +10,6 @@ import click
 from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw import folded, line
 from dowse._interfaces.records import ProjectRecord
 from dowse._model import Counts
 from dowse._project.archive.archive import ExportRecord, export_project
@@ -44,7 +43,7 @@ def export_command(call: Call, file: Path, force: bool) -> None:
         )
     held = f"{counted(exported.documents, 'document')}, {counted(exported.chunks, 'chunk')}"
     summary = f"{short_path(Path(exported.file))}: {held}, {size(exported.bytes)}."
-    call.answer(exported, lambda width: folded(line(summary), width))
+    call.answer(exported, summary)
     call.remark(*exported.notices)
 
 
@@ -101,8 +100,7 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
     held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
     summary = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
     project = ProjectRecord.of(imported.project, call.workspace)
-    record = ImportRecord(project, counts, imported.notices)
-    call.answer(record, lambda width: folded(line(summary), width))
+    call.answer(ImportRecord(project, counts, imported.notices), summary)
     call.remark(*imported.notices)
 
 
@@ -151,4 +149,4 @@ def move_command(  # noqa: PLR0917  (its options)
         f" {counted(record.chunks, 'chunk')} moved to {record.target}."
         f" {record.agreement:.0%} of the first results of a sample are the same as before."
     )
-    call.answer(record, lambda width: folded(line(summary), width))
+    call.answer(record, summary)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import click
+import tomlkit
 from msgspec import Struct
 from rich.text import Text
 
 from dowse._config.schema import find_setting, known_settings
 from dowse._interfaces.cli.call import Call, Command, Group, pass_call
 from dowse._interfaces.cli.draw import folded, line
-from dowse._interfaces.cli.options import setting_names, setting_values
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
 from dowse._util.locations import short_path
@@ -52,6 +52,21 @@ class SettingsRecord(Struct, frozen=True):
     withheld: Annotated[tuple[str, ...], "What a dowse.toml asks for without your consent."]
 
 
+def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Complete names of settings."""
+    return [name for name in known_settings() if name.startswith(incomplete)]
+
+
+def _setting_values(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete values of the setting that is named before, if there are only a few."""
+    setting = known_settings().get(str(context.params.get("name", "")))
+    kind: Any = setting.type if setting else None
+    values = get_args(kind) if get_origin(kind) is Literal else ()
+    if kind is bool:
+        values = ("true", "false")
+    return [str(one) for one in values if one and str(one).startswith(incomplete)]
+
+
 @click.group(cls=Group, epilog=_EXAMPLES)
 def config_command() -> None:
     """Show and change settings."""
@@ -77,16 +92,15 @@ def show(call: Call) -> None:
 def get(call: Call, name: str) -> None:
     """Print the value of a setting."""
     find_setting(name)
-    chosen = call.workspace.settings(_project(call))
-    record = next(one for one in _records(chosen) if one.name == name)
-    call.answer(record, lambda _: [line(as_text(record.value))])
+    record = _record_of(name, call.workspace.settings(_project(call)))
+    call.answer(record, lambda _: [line(_as_text(record.value))])
 
 
 @config_command.command(
     "set", cls=Command, record=SettingRecord, context_settings={"ignore_unknown_options": True}
 )
 @click.argument("name", shell_complete=setting_names)
-@click.argument("value", shell_complete=setting_values)
+@click.argument("value", shell_complete=_setting_values)
 @pass_call
 def set_(call: Call, name: str, value: str) -> None:
     """Set a setting, for all projects or with -p for one.
@@ -107,28 +121,22 @@ def unset(call: Call, name: str) -> None:
 def _change(call: Call, name: str, text: str | None) -> None:
     project = call.workspace.projects.get(call.project) if call.project else None
     file = call.workspace.change_setting(name, text, project)
-    chosen = call.workspace.settings(project or _project(call))
-    record = next(one for one in _records(chosen) if one.name == name)
-    said = f"{name} = {as_text(record.value)} (changed in {short_path(file)})"
-    call.answer(record, lambda width: folded(line(said), width))
+    record = _record_of(name, call.workspace.settings(project or _project(call)))
+    call.answer(record, f"{name} = {_as_text(record.value)} (changed in {short_path(file)})")
     if record.origin not in {str(file), "default"}:
         call.remark(f"{short_path(record.origin)} says otherwise, and is stronger.")
     for affected in [project] if project else call.workspace.projects.all():
-        _say_what_to_rebuild(call, affected)
-
-
-def _say_what_to_rebuild(call: Call, project: Project) -> None:
-    try:
-        with call.workspace.open(project) as engine:
-            needed = engine.mismatches()
-    except DowseError as error:  # the setting is changed; other problems go to stderr
-        call.remark(str(error))
-        return
-    if needed:
-        call.remark(
-            f"The index of {project.name} was built with other settings.",
-            f"Rebuild it with: dowse index --rebuild -p {project.typed}",
-        )
+        try:
+            with call.workspace.open(affected) as engine:
+                needed = engine.mismatches()
+        except DowseError as error:  # the setting is changed; other problems go to stderr
+            call.remark(str(error))
+            continue
+        if needed:
+            call.remark(
+                f"The index of {affected.name} was built with other settings.",
+                f"Rebuild it with: dowse index --rebuild -p {affected.typed}",
+            )
 
 
 def _project(call: Call) -> Project | None:
@@ -146,6 +154,10 @@ def _records(chosen: ResolvedSettings) -> Iterator[SettingRecord]:
         value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")
         yield SettingRecord(name, value, setting.default, origin, setting.meaning)
+
+
+def _record_of(name: str, chosen: ResolvedSettings) -> SettingRecord:
+    return next(one for one in _records(chosen) if one.name == name)
 
 
 def _draw(records: tuple[SettingRecord, ...], width: int | None) -> Iterator[Text]:
@@ -167,13 +179,11 @@ def _draw(records: tuple[SettingRecord, ...], width: int | None) -> Iterator[Tex
 
 def as_toml(value: object) -> str:
     """Write a value as a TOML file has it."""
-    import tomlkit  # noqa: PLC0415  only drawing needs it
-
     return tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string()
 
 
-def as_text(value: object) -> str:
+def _as_text(value: object) -> str:
     """Write a value as people type it."""
     if isinstance(value, tuple):
-        return ",".join(str(one) for one in value)
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

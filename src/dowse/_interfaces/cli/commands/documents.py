@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +14,8 @@ from rich.text import Text
 
 from dowse._config.editors import open_command as editor_command
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw import folded, line
+from dowse._interfaces.cli.draw import as_json, line, sentence
 from dowse._interfaces.cli.options import document_ids
-from dowse._interfaces.cli.screen import as_json, safe
 from dowse._interfaces.records import (
     GraphRecord,
     PassagesRecord,
@@ -30,7 +29,7 @@ from dowse._project.outputs import check_output, write_output
 from dowse._text.file_names import CONVERTED, kind_of
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
-from dowse._util.messages import counted
+from dowse._util.messages import counted, safe
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -80,23 +79,18 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
     if call.json:
         call.write_json(PassagesRecord(project, passages))
         return
-    for passage in passages:
+    for one in passages:
+        text = one.text
+        if numbered:
+            digits = len(str(one.last_line))
+            lines = enumerate(text.split("\n"), one.first_line)
+            text = "\n".join(f"{number:>{digits}}  {written}" for number, written in lines)
         if call.out.is_terminal:
-            call.out.show(_heading(passage))
-        text = _numbered(passage) if numbered else passage.text
-        call.out.write((safe(text) if call.out.is_terminal else text) + "\n")
-
-
-def _heading(passage: Passage) -> Iterator[Text]:
-    whole = passage.last_line - passage.first_line + 1 == passage.total_lines
-    lines = "" if whole else f":{passage.first_line}-{passage.last_line}"
-    yield line((passage.document + lines, "cyan"), (f"  {passage.title}", "dim"))
-
-
-def _numbered(passage: Passage) -> str:
-    digits = len(str(passage.last_line))
-    lines = enumerate(passage.text.split("\n"), passage.first_line)
-    return "\n".join(f"{number:>{digits}}  {text}" for number, text in lines)
+            is_whole = one.last_line - one.first_line + 1 == one.total_lines
+            place = "" if is_whole else f":{one.first_line}-{one.last_line}"
+            call.out.show([line((one.document + place, "cyan"), (f"  {one.title}", "dim"))])
+            text = safe(text)
+        call.out.write(text + "\n")
 
 
 _INDENT = 2
@@ -135,38 +129,33 @@ def related_command(call: Call, reference: str, limit: int) -> None:
         with call.open() as engine:
             related = engine.related(reference, limit, here=call.here)
             related = related_with_paths(related, engine) if call.json else related
-    call.answer(related, lambda width: _draw_related(related, width))
-    if not any(_groups(related).values()) and not related.dangling:
-        call.remark("Nothing is linked with it, and nothing is known to be similar.")
-
-
-def _groups(related: Related) -> dict[str, tuple[Neighbour, ...]]:
-    return {
+    groups = {
         "Links to": related.linked,
         "Linked from": related.linking,
         "Same community": related.community,
         "Similar": related.similar,
     }
+    call.answer(related, lambda width: _draw_related(related, groups, width))
+    if not any(groups.values()) and not related.dangling:
+        call.remark("Nothing is linked with it, and nothing is known to be similar.")
 
 
-def _draw_related(related: Related, width: int | None) -> Iterator[Text]:
-    yield from folded(line((related.document, "cyan"), "  ", (related.title, "bold")), width)
-    for heading, neighbours in _groups(related).items():
-        yield from _headed(heading, [_drawn(one) for one in neighbours], width)
-    yield from _headed("Leads nowhere yet", [line(name) for name in related.dangling], width)
-
-
-def _drawn(neighbour: Neighbour) -> Text:
-    cosine = "" if neighbour.score is None else f"{neighbour.score:.2f}  "
-    return line(cosine, (neighbour.id, "cyan"), "  ", neighbour.title)
-
-
-def _headed(heading: str, lines: list[Text], width: int | None) -> Iterator[Text]:
-    if lines:
+def _draw_related(
+    related: Related, groups: Mapping[str, Sequence[Neighbour]], width: int | None
+) -> Iterator[Text]:
+    yield from sentence(width, (related.document, "cyan"), "  ", (related.title, "bold"))
+    for heading, neighbours in groups.items():
+        if neighbours:
+            yield Text()
+            yield line((heading, "bold"))
+        for one in neighbours:
+            cosine = "" if one.score is None else f"{one.score:.2f}  "
+            yield from sentence(width, cosine, (one.id, "cyan"), "  ", one.title, indent=_INDENT)
+    if related.dangling:
         yield Text()
-        yield line((heading, "bold"))
-    for one in lines:
-        yield from folded(one, width, _INDENT)
+        yield line(("Leads nowhere yet", "bold"))
+    for name in related.dangling:
+        yield from sentence(width, name, indent=_INDENT)
 
 
 _OPEN_EXAMPLES = """\
@@ -201,7 +190,8 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
     editor is that of the setting open.editor, or of $VISUAL or $EDITOR; without any, the system
     opens the file.
     """
-    listed = _listed(call, reference)
+    # Four digits may be an id.
+    listed = _listed(call, reference) if reference.isdecimal() and len(reference) < 4 else None
     if listed:
         call.project, document, line = listed
     with call.open() as engine:
@@ -212,7 +202,10 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
         chosen = editor or engine.settings.open.editor
     if not path.exists():
         raise NotFound(f"{path} is not there any more.", "Update the index with: dowse index")
-    run = _command(path, line, chosen)
+    run = editor_command(path, line, chosen)
+    if kind_of(path.name) in CONVERTED and "://" not in chosen:
+        # An editor shows text, and lines of other files are not their own: the system opens it.
+        run = editor_command(path, line, environment={})
     if not only_print:
         _run(run)
     if call.json:
@@ -221,10 +214,8 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
         call.out.write(shlex.join(run) + "\n")
 
 
-def _listed(call: Call, reference: str) -> tuple[str, str, int] | None:
-    """Return the result of this number in the last list; None: the reference is no such number."""
-    if not reference.isdecimal() or len(reference) >= 4:  # four digits may be an id
-        return None
+def _listed(call: Call, reference: str) -> tuple[str, str, int]:
+    """Return the result of this number in the last list."""
     known = call.recall()
     if not known:
         raise UsageError("There is no list of results yet.", "Search first: dowse search QUERY")
@@ -234,13 +225,6 @@ def _listed(call: Call, reference: str) -> tuple[str, str, int] | None:
             f"It has {counted(len(known), 'result')}, from {min(known)} to {max(known)}.",
         )
     return known[int(reference)]
-
-
-def _command(path: Path, line: int, editor: str) -> list[str]:
-    """Return what shows a file: an editor shows text; lines of other files are not their own."""
-    if kind_of(path.name) in CONVERTED and "://" not in editor:
-        return editor_command(path, line, environment={})  # with the program of the system
-    return editor_command(path, line, editor)
 
 
 def _run(command: list[str]) -> None:
@@ -314,33 +298,27 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": " ", "\t"
 def as_dot(graph: LinkGraph, name: str) -> str:
     """Write the graph in the language of Graphviz, coloured by community.
 
-    A link that leads nowhere ends in a dashed node.
+    A link that leads nowhere ends in a dashed node, whose name begins with a slash, as no id does.
     """
-    return "\n".join(_lines(graph, name)) + "\n"
-
-
-def _lines(graph: LinkGraph, name: str) -> Iterator[str]:
-    yield f"digraph {_quoted(name)} {{"
-    yield "  graph [overlap=false];"
-    yield '  node [shape=box, style="rounded,filled", colorscheme=set312, fillcolor=white];'
+    lines = [
+        f"digraph {_quoted(name)} {{",
+        "  graph [overlap=false];",
+        '  node [shape=box, style="rounded,filled", colorscheme=set312, fillcolor=white];',
+    ]
     for document in graph.documents:
         community = graph.communities.get(document.id)
         colour = "" if community is None else f", fillcolor={community % _COLOURS + 1}"
-        yield f"  {_quoted(document.id)} [label={_quoted(document.fields.title)}{colour}];"
-    for target in sorted({edge.link.target for edge in graph.edges if edge.target is None}):
-        yield f"  {_missing(target)} [label={_quoted(target)}, style=dashed];"
+        label = _quoted(document.fields.title)
+        lines.append(f"  {_quoted(document.id)} [label={label}{colour}];")
+    missing = sorted({edge.link.target for edge in graph.edges if edge.target is None})
+    lines += [f"  {_quoted(f'/{one}')} [label={_quoted(one)}, style=dashed];" for one in missing]
     for edge in graph.edges:
-        end = _missing(edge.link.target) if edge.target is None else _quoted(edge.target)
-        kept = [f"label={_quoted(edge.link.label)}"] if edge.link.label else []
-        kept += ["style=dotted"] if edge.target is None else []
-        written = f" [{', '.join(kept)}]" if kept else ""
-        yield f"  {_quoted(edge.source)} -> {end}{written};"
-    yield "}"
-
-
-def _missing(target: str) -> str:
-    """Name the node of a document that does not exist: no id begins with a slash."""
-    return _quoted(f"/{target}")
+        looks = [f"label={_quoted(edge.link.label)}"] if edge.link.label else []
+        looks += ["style=dotted"] if edge.target is None else []
+        look = f" [{', '.join(looks)}]" if looks else ""
+        end = f"/{edge.link.target}" if edge.target is None else edge.target
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(end)}{look};")
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def _quoted(text: str) -> str:

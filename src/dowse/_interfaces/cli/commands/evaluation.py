@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +12,8 @@ from rich.text import Text
 
 from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw import duration, fitted, folded, line, number, table
-from dowse._interfaces.cli.options import setting_names
-from dowse._interfaces.cli.screen import Part
+from dowse._interfaces.cli.commands.config import setting_names
+from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.evaluate import (
     AblationRow,
@@ -25,10 +24,11 @@ from dowse._project.evaluation.evaluate import (
     open_bench,
     sides_of,
 )
-from dowse._project.evaluation.measures import NAMES, Measures, RunReport
+from dowse._project.evaluation.measures import NAMES, Measures, RunReport, UnanswerableReport
 from dowse._project.evaluation.own_queries import (
     FEW,
     PER_KIND,
+    OwnQuery,
     own_collection,
     own_queries,
     told_counts,
@@ -147,18 +147,28 @@ def eval_command(
     documents, asked of a copy of the index that does not hold them. A document that says a query
     only because it links to the answer does not count.
     """
-    _check_jobs({"--run": runs, "--compare": compare, "--ablate": switch}, save)
-    if runs and (preset or assignments):
-        raise UsageError("With --run nothing is searched.", "Leave out --set and --preset.")
-    if compare and preset:
-        raise UsageError("--compare names presets itself.", "Leave out --preset.")
-    if own and (set_ or runs or queries):
-        raise UsageError(
+    jobs = {"--run": runs, "--compare": compare, "--ablate": switch}
+    chosen = [name for name, given in jobs.items() if given]
+    job = " and ".join(chosen)
+    refusals = (
+        (len(chosen) > 1, f"{job} contradict each other.", "Use one."),
+        (job and save, f"--save keeps one run, and {job} is another job.", "Use one."),
+        (
+            runs and (preset or assignments),
+            "With --run nothing is searched.",
+            "Leave out --set and --preset.",
+        ),
+        (compare and preset, "--compare names presets itself.", "Leave out --preset."),
+        (
+            own and (set_ or runs or queries),
             "--self draws queries from the documents of a project.",
             "Leave out SET, --run and --queries; --per-kind says how many.",
-        )
-    if not own and set_ is None:
-        raise UsageError("There is nothing to measure.", "Name a SET, or use --self.")
+        ),
+        (not own and set_ is None, "There is nothing to measure.", "Name a SET, or use --self."),
+    )
+    for applies, what, hint in refusals:
+        if applies:
+            raise UsageError(what, hint)
     sides = sides_of(runs, compare, preset, assignments)
     keep = None
     if save:
@@ -172,7 +182,7 @@ def eval_command(
             opened = partial(open_bench, call.workspace, collection)
             record = judge(collection, sides, opened, announce)
         else:
-            with call.open(announce=announce) as engine:
+            with call.open(announce) as engine:
                 with engine.read() as reading:
                     drawn = own_queries(reading, per_kind)
                 collection = own_collection(engine.project.name, drawn)
@@ -184,15 +194,6 @@ def eval_command(
         call.remark(*record.notices)
 
 
-def _check_jobs(jobs: Mapping[str, object], save: Path | None) -> None:
-    """Raise `UsageError` when two options contradict each other."""
-    chosen = [name for name, given in jobs.items() if given]
-    if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)} contradict each other.", "Use one.")
-    if chosen and save:
-        raise UsageError(f"--save keeps one run, and {chosen[0]} is another job.", "Use one.")
-
-
 _NAME = 14  # columns that the name of a run, a type or a variant may take
 _SURE = 0.05  # differences that chance gives less often are set off
 
@@ -201,19 +202,15 @@ def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     """Draw all that an evaluation found out."""
     said = [f"{counted(record.queries, 'query', 'queries')} with judgments"]
     if record.unanswerable:
-        said.append(f"{number(record.unanswerable)} without an answer")
+        said.append(f"{record.unanswerable:,} without an answer")
     if record.documents is not None:
         said.append(counted(record.documents, "document"))
     if record.unjudged:
-        said.append(f"{number(record.unjudged)} left out without a judged answer")
-    yield from folded(line((record.collection, "bold"), f": {', '.join(said)}"), width)
+        said.append(f"{record.unjudged:,} left out without a judged answer")
+    yield from sentence(width, (record.collection, "bold"), f": {', '.join(said)}")
     yield Text()
     if record.runs:
         yield from _draw_runs(record.runs, width)
-        yield Text()
-        for run in record.runs:
-            name = f"{run.name}: " if len(record.runs) > 1 else ""
-            yield from folded(line(name + _latency_and_emptiness(run)), width)
     if record.comparison:
         yield Text()
         yield from _draw_comparison(record.comparison, width)
@@ -221,97 +218,94 @@ def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
         yield from _draw_ablation(record.ablation, width)
 
 
+def _headed(heads: Sequence[str], rows: Iterable[Sequence[Part]], width: int | None) -> list[Text]:
+    """Draw a table with names above its columns; all but the first are set to the right."""
+    head = [(name, "dim") for name in heads]
+    return table([head, *rows], width, right=range(1, len(heads)))
+
+
 def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
-    rows: list[list[Part]] = [
-        [("", "dim"), ("n", "dim"), *((f"{name:>5}", "dim") for name in NAMES.values())]
-    ]
+    rows: list[list[Part]] = []
     for run in runs:
         name = run.name if len(runs) > 1 else "all"
         rows.append([(fitted(name, _NAME), "bold"), str(run.queries), *_cells(run.measures)])
         for one in run.types if len(run.types) > 1 else ():
             kind = fitted(one.type or "-", _NAME - 1)
             rows.append([f" {kind}", str(one.queries), *_cells(one.measures)])
-    yield from table(rows, width, right=range(1, len(rows[0])))
+    # The last column is not set to the right, so all are made five wide.
+    yield from _headed(["", "n", *(f"{name:>5}" for name in NAMES.values())], rows, width)
+    yield Text()
+    for run in runs:
+        said = []
+        if run.latency:
+            p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
+            said.append(f"Latency {p50} (p50), {p95} (p95).")
+        said.append(f"Empty answers: {run.empty:,} of {run.queries:,}.")
+        if run.marked:
+            said.append(f"Marked as no good match: {run.marked:,} of {run.queries:,}.")
+        if run.unanswerable:
+            said.append(_rejected(run.unanswerable))
+        yield from sentence(width, f"{run.name}: " if len(runs) > 1 else "", " ".join(said))
 
 
-def _cells(measures: Measures | None) -> list[Part]:
-    if measures is None:
-        return [f"{'-':>5}" for _ in NAMES]  # the last column is not set to the right
-    return [f"{getattr(measures, name):.3f}" for name in NAMES]
+def _cells(measures: Measures | None) -> list[str]:
+    return [f"{getattr(measures, name):.3f}" if measures else f"{'-':>5}" for name in NAMES]
 
 
-def _latency_and_emptiness(run: RunReport) -> str:
-    """Say how long a run took, and what became of queries that it found nothing for."""
-    said = []
-    if run.latency:
-        p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
-        said.append(f"Latency {p50} (p50), {p95} (p95).")
-    of_all = f"of {number(run.queries)}"
-    said.append(f"Empty answers: {number(run.empty)} {of_all}.")
-    if run.marked:
-        said.append(f"Marked as no good match: {number(run.marked)} {of_all}.")
-    if run.unanswerable:
-        rejected = f"Without an answer: {run.unanswerable.rejected:.0%} rejected"
-        least, confidence = run.unanswerable.min_confidence, run.unanswerable.confidence
-        if least is not None:
-            rejected += (
-                f" at min_confidence {least:g}" if least >= 0 else " at the fitted threshold"
-            )
-        if confidence is not None:
-            rejected += f" (mean confidence {confidence:.2f})"
-        said.append(f"{rejected}.")
-    return " ".join(said)
+def _rejected(unanswerable: UnanswerableReport) -> str:
+    """Say what became of queries that have no answer."""
+    least, confidence = unanswerable.min_confidence, unanswerable.confidence
+    threshold = "" if least is None else f" at min_confidence {least:g}"
+    if least is not None and least < 0:
+        threshold = " at the fitted threshold"
+    figure = "" if confidence is None else f" (mean confidence {confidence:.2f})"
+    return f"Without an answer: {unanswerable.rejected:.0%} rejected{threshold}{figure}."
 
 
 def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:
-    yield from folded(
-        line((comparison.second, "bold"), " compared with ", (comparison.first, "bold")), width
-    )
+    second, first = (comparison.second, "bold"), (comparison.first, "bold")
+    yield from sentence(width, second, " compared with ", first)
     heads = ("", "first", "second", "change", "", "95 % interval", "p", "won", "same", " lost")
-    rows: list[list[Part]] = [[(head, "dim") for head in heads]]
-    for one in comparison.measures:
-        values = one.values
-        relative = "" if values.relative is None else f"{values.relative:+.1%}"
-        rows.append(
-            [
-                NAMES[one.measure],
-                f"{values.first:.3f}",
-                f"{values.second:.3f}",
-                (f"{values.difference:+.3f}", _colour(values.difference, values.p)),
-                relative,
-                f"{values.low:+.3f} {values.high:+.3f}",
-                _chance(values.p),
-                str(values.wins),
-                str(values.ties),
-                f"{values.losses:>5}",  # the last column is not set to the right
-            ]
-        )
-    yield from table(rows, width, right=range(1, len(heads)))
+    rows: list[list[Part]] = [
+        [
+            NAMES[one.measure],
+            f"{one.values.first:.3f}",
+            f"{one.values.second:.3f}",
+            _change(one.values.difference, one.values.p),
+            "" if one.values.relative is None else f"{one.values.relative:+.1%}",
+            f"{one.values.low:+.3f} {one.values.high:+.3f}",
+            _chance(one.values.p),
+            str(one.values.wins),
+            str(one.values.ties),
+            f"{one.values.losses:>5}",  # the last column is not set to the right
+        ]
+        for one in comparison.measures
+    ]
+    yield from _headed(heads, rows, width)
 
 
 def _draw_ablation(ablation: Sequence[AblationRow], width: int | None) -> Iterator[Text]:
-    heads = ("", "nDCG@10", "MRR", "R@100", "p50", "change", f"{'p':>5}")
-    rows: list[list[Part]] = [[(head, "dim") for head in heads]]
-    for place, row in enumerate(ablation):
+    rows: list[list[Part]] = []
+    for row in ablation:
+        is_first = row is ablation[0]  # with nothing changed
         rows.append(
             [
-                (fitted(row.variant, 2 * _NAME), "" if place else "bold"),
+                (fitted(row.variant, 2 * _NAME), "bold" if is_first else ""),
                 f"{row.ndcg_10:.3f}",
                 f"{row.mrr:.3f}",
                 f"{row.recall_100:.3f}",
                 "" if row.p50 is None else duration(row.p50),
-                (f"{row.difference:+.3f}", _colour(row.difference, row.p)) if place else "",
-                _chance(row.p) if place else "",
+                "" if is_first else _change(row.difference, row.p),
+                "" if is_first else _chance(row.p),
             ]
         )
-    yield from table(rows, width, right=range(1, len(heads)))
+    heads = ("", "nDCG@10", "MRR", "R@100", "p50", "change", f"{'p':>5}")
+    yield from _headed(heads, rows, width)
     yield Text()
-    yield from folded(
-        line(
-            "Each line changes one thing; change and p are of nDCG@10 against the first line. With"
-            " so many lines, one of twenty has p < 0.05 by chance alone."
-        ),
+    yield from sentence(
         width,
+        "Each line changes one thing; change and p are of nDCG@10 against the first line. With"
+        " so many lines, one of twenty has p < 0.05 by chance alone.",
     )
 
 
@@ -319,10 +313,10 @@ def _chance(p: float) -> str:
     return f"{p:.3f}" if p >= 0.0005 else "<.001"
 
 
-def _colour(difference: float, p: float) -> str:
-    if p >= _SURE:
-        return ""
-    return "green" if difference > 0 else "red"
+def _change(difference: float, p: float) -> tuple[str, str]:
+    """Write a difference; it has a colour when it is more than chance."""
+    colour = "green" if difference > 0 else "red"
+    return f"{difference:+.3f}", colour if p < _SURE else ""
 
 
 _TUNE_EXAMPLES = """\
@@ -388,31 +382,32 @@ def tune_command(
     strong, likely, weak and "no good match" mean what they mean with the default one. The first run
     of dowse index with another model does this by itself.
     """
-    if confidence:
-        if on or boosts or dry_run:
-            raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
-        _fit_confidence(call)
-        return
+    if confidence and (on or boosts or dry_run):
+        raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
     if dry_run and yes:
         raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
-    with call.progress() as announce, call.open(announce=announce) as engine:
-        with engine.read() as reading:
-            drawn = () if on else own_queries(reading, per_kind)
+    if confidence:
+        _fit_confidence(call)
+        return
+    with call.progress() as announce, call.open(announce) as engine:
         if on:
+            drawn: Sequence[OwnQuery] = ()
             asked = judged_queries(read_collection(real_path(on)).queries, engine)
         else:
+            with engine.read() as reading:
+                drawn = own_queries(reading, per_kind)
             asked = [query.judged for query in drawn]
         evidence = gather_evidence(
             call.workspace, engine, asked, drawn, boosts=boosts, announce=announce
         )
-        name, settings = engine.project.name, engine.settings
-        record = tune(name, list(evidence), asked, settings, announce)
+        record = tune(engine.project.name, list(evidence), asked, engine.settings, announce)
     if not call.json:
         if drawn:
             call.remark(told_counts(drawn))
-        call.out.show(draw_tune(record, call.out.width))
+        call.out.show(_draw_tune(record, call.out.width))
         call.remark(*record.notices)
-    if record.real and not dry_run and (yes or _agrees(call, name)):
+    question = f"Write these settings for {record.project}?"
+    if record.real and not dry_run and (yes or call.agrees(question)):
         record = _written(call, record)
     if call.json:
         call.write_json(record)
@@ -421,7 +416,7 @@ def tune_command(
 
 
 def _fit_confidence(call: Call) -> None:
-    with call.progress() as announce, call.open(announce=announce) as engine:
+    with call.progress() as announce, call.open(announce) as engine:
         fit = engine.fit_confidence(announce)
     if fit is None:
         raise UsageError(
@@ -433,14 +428,7 @@ def _fit_confidence(call: Call) -> None:
     said = f"Fitted for {fit.model}: {scaled}."
     if fit == DEFAULT:
         said = f"{fit.model} needs no fit: its confidence was fitted on judged collections."
-    call.answer(fit, lambda width: folded(line(said), width))
-
-
-def _agrees(call: Call, name: str) -> bool:
-    if not call.can_confirm():
-        return False
-    call.out.flush()
-    return click.confirm(f"Write these settings for {name}?", err=True)
+    call.answer(fit, said)
 
 
 def _written(call: Call, record: TuneRecord) -> TuneRecord:
@@ -448,50 +436,45 @@ def _written(call: Call, record: TuneRecord) -> TuneRecord:
     for change in record.best:
         file = call.workspace.change_setting(change.name, str(change.better), project)
     if not call.json:
-        call.out.show(folded(line(f"Written to {short_path(file)}."), call.out.width))
+        call.out.say(f"Written to {short_path(file)}.")
     if record.rebuild:
         call.remark(f"Rebuild the index for it: dowse index --rebuild -p {project.typed}")
     return replace(record, written=True)
 
 
-def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
+def _draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
     """Draw what there is to gain, and by which settings."""
     asked, total = record.queries, sum(record.queries.values())
-    kinds = ", ".join(f"{number(count)} {kind}" for kind, count in asked.items() if kind)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in asked.items() if kind)
     summary = f": {counted(record.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
-    yield from folded(
-        line((record.project, "bold"), summary, f" ({kinds})" if kinds else ""), width
-    )
+    yield from sentence(width, (record.project, "bold"), summary, f" ({kinds})" if kinds else "")
     yield Text()
     gain = record.gain
     chance = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
     relative = "" if gain.relative is None else f" ({gain.relative:+.1%})"
-    figures: list[tuple[Part, Part]] = [
-        (("nDCG@10 now", "dim"), f"{gain.first:.3f}"),
-        (("tuned", "dim"), f"{gain.second:.3f}, on queries that were not chosen on"),
-        (("gain", "dim"), f"{gain.difference:+.3f}{relative}"),
-        (("95 % interval", "dim"), f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}"),
-        (("queries", "dim"), f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse"),
-    ]
-    yield from table(figures, width)
+    figures = {
+        "nDCG@10 now": f"{gain.first:.3f}",
+        "tuned": f"{gain.second:.3f}, on queries that were not chosen on",
+        "gain": f"{gain.difference:+.3f}{relative}",
+        "95 % interval": f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}",
+        "queries": f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse",
+    }
+    yield from table([((name, "dim"), figure) for name, figure in figures.items()], width)
     yield Text()
-    if not record.real:
-        yield from folded(line(("Nothing to gain", "bold"), f": {_why_not(record)}"), width)
+    if record.real:
+        agreeing = f" ({record.agreeing} of {FOLDS} parts of the queries chose just these):"
+        yield from sentence(width, ("These settings rank better", "bold"), agreeing)
+        rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
+        yield from table(rows, width)
         return
-    agreeing = f"{record.agreeing} of {FOLDS} parts of the queries chose just these"
-    yield from folded(line(("These settings rank better", "bold"), f" ({agreeing}):"), width)
-    rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
-    yield from table(rows, width)
-
-
-def _why_not(record: TuneRecord) -> str:
+    why = "on held-out queries, the gain may be chance."
+    if gain.difference <= 0:
+        why = "what ranks best for some queries does not for others."
+    if total < FEW and gain.low > 0:
+        why = f"fewer than {FEW} queries cannot show it."
     if not record.best:
-        return "the present settings rank best."
-    if sum(record.queries.values()) < FEW and record.gain.low > 0:
-        return f"fewer than {FEW} queries cannot show it."
-    if record.gain.difference <= 0:
-        return "what ranks best for some queries does not for others."
-    return "on held-out queries, the gain may be chance."
+        why = "the present settings rank best."
+    yield from sentence(width, ("Nothing to gain", "bold"), f": {why}")
 
 
 def _text(value: object) -> str:

@@ -19,10 +19,9 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._interfaces.cli.call import Call, Command, Interrupted, pass_call
-from dowse._interfaces.cli.draw import duration, folded, line, number, pairs, stage_times
+from dowse._interfaces.cli.draw import Part, duration, line, sentence, stage_times, table
 from dowse._interfaces.cli.logs import start_logging, takes_logging
-from dowse._interfaces.cli.screen import Part
-from dowse._model import IndexReport, LeftOut, Shard
+from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
 from dowse._util.files import real_path
 from dowse._util.locations import short_path
@@ -34,22 +33,15 @@ INCOMPLETE = 3
 _MOST = 100_000  # parts
 
 
-class ShardType(click.ParamType[Shard]):
-    """One of several parts of the documents, written as I/N."""
-
-    name = "shard"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Shard:
-        """Return the part that `3/16` means."""
-        if isinstance(value, Shard):
-            return value
-        number, _, count = str(value).partition("/")
-        if number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= _MOST:
-            return Shard(int(number), int(count))
-        what = f"{value!r} is no part. Write it as 3/16, from 1/16 to 16/16."
-        raise click.BadParameter(what, ctx, param)
+def _shard(context: click.Context, parameter: click.Parameter, text: str | None) -> Shard | None:
+    """Return the part that `3/16` means."""
+    number, _, count = (text or "").partition("/")
+    if number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= _MOST:
+        return Shard(int(number), int(count))
+    if text is None:
+        return None
+    what = f"{text!r} is no part. Write it as 3/16, from 1/16 to 16/16."
+    raise click.BadParameter(what, context, parameter)
 
 
 _INDEX_EXAMPLES = """\
@@ -68,7 +60,7 @@ Examples:
 @click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
 @click.option(
     "--shard",
-    type=ShardType(),
+    callback=_shard,
     metavar="I/N",
     help="Index only part I of N of the documents; other machines index the other parts.",
 )
@@ -97,11 +89,9 @@ def index_command(
     began = time.perf_counter()
     given = [real_path(path) for path in paths]
     project, within = call.workspace.select_for_indexing(call.project, given, call.here)
-    chosen = call.workspace.settings(project)
-    call.say_withheld(project, chosen)
     with call.progress() as announce:
         try:
-            with call.workspace.open(project, None, announce, fetch=True, chosen=chosen) as engine:
+            with call.open_project(project, announce, fetch=True) as engine:
                 report = engine.index(
                     within, rebuild=rebuild, shard=shard, wait=wait, announce=announce
                 )
@@ -112,10 +102,7 @@ def index_command(
             ) from None
     took = time.perf_counter() - began
     if not call.quiet or call.json:
-        call.answer(
-            report,
-            lambda width: draw_report(project.name, report, took, width, verbose=call.verbose),
-        )
+        call.answer(report, lambda width: _draw_report(report, took, width, verbose=call.verbose))
     call.remark(*report.notices)
     if shard is not None:
         call.remark(
@@ -128,83 +115,58 @@ def index_command(
 _NAMED = 20  # files left out that are named without --verbose
 
 
-def draw_report(
-    project: str, report: IndexReport, seconds: float, width: int | None, *, verbose: bool
+def _draw_report(
+    report: IndexReport, seconds: float, width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
     """Draw the summary of a run, and what was left out."""
-    yield from folded(
-        line((project, "bold"), f": {_summary(report)}, in {duration(seconds)}"), width
-    )
+    summary = f": {_summary(report) or 'no documents found'}, in {duration(seconds)}"
+    yield from sentence(width, (report.project, "bold"), summary)
     if verbose:
-        times = f"{stage_times(report.seconds)} Texts embedded: {number(report.embedded)}."
-        yield from folded(line((times, "dim")), width)
+        times = f"{stage_times(report.seconds)} Texts embedded: {report.embedded:,}."
+        yield from sentence(width, (times, "dim"))
     if report.unreadable:
-        yield from folded(line((_unreadable(report.unreadable), "dim")), width)
-    yield from _draw_left_out(report.left_out, width, verbose=verbose)
-
-
-def draw_change(moment: str, report: IndexReport, width: int | None) -> Iterator[Text]:
-    """Draw what a run did while watching, and what was left out."""
-    done = report.added or report.changed or report.removed
-    summary = _summary(report) if done else "nothing to index"
-    yield from folded(line((moment, "dim"), f"  {summary}"), width)
-    yield from _draw_left_out(report.left_out, width, verbose=False)
+        is_one = report.unreadable == 1
+        use, are = ("passage uses", "it is") if is_one else ("passages use", "they are")
+        said = (
+            f"{report.unreadable:,} {use} a script that the embedding model does not support; {are}"
+            " found by keywords only. To choose another model, set embed.model."
+        )
+        yield from sentence(width, (said, "dim"))
+    yield from _draw_left_out(report, width, verbose=verbose)
 
 
 def _summary(report: IndexReport) -> str:
-    parts = [
-        f"{number(count)} {word}"
-        for count, word in (
-            (report.added, "added"),
-            (report.changed, "changed"),
-            (report.removed, "removed"),
-            (report.unchanged, "unchanged"),
-        )
-        if count
-    ]
+    counts = {
+        "added": report.added,
+        "changed": report.changed,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+    }
+    parts = [f"{count:,} {word}" for word, count in counts.items() if count]
     if report.chunks:
         parts.append(f"{counted(report.chunks, 'chunk')} written")
     if report.secrets:
         parts.append(f"{counted(report.secrets, 'secret')} left out")
-    return ", ".join(parts) or "no documents found"
+    return ", ".join(parts)
 
 
-def _unreadable(count: int) -> str:
-    use, are = ("passage uses", "it is") if count == 1 else ("passages use", "they are")
-    return (
-        f"{number(count)} {use} a script that the embedding model does not support; {are} found by"
-        " keywords only. To choose another model, set embed.model."
-    )
-
-
-def _draw_left_out(
-    items: tuple[LeftOut, ...], width: int | None, *, verbose: bool
-) -> Iterator[Text]:
-    yield from _draw_kinds([item for item in items if not item.lost], width)
-    whole = [item for item in items if item.whole and item.lost]
-    parts = [item for item in items if not item.whole]
-    yield from _draw_some(whole, "left out", width, verbose=verbose)
-    yield from _draw_some(parts, "indexed with a remark", width, verbose=verbose)
-
-
-def _draw_kinds(items: list[LeftOut], width: int | None) -> Iterator[Text]:
-    """Draw one line for each kind of file that is not read here."""
-    kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in items)
+def _draw_left_out(report: IndexReport, width: int | None, *, verbose: bool) -> Iterator[Text]:
+    """Draw a line for each kind of file that is not read here, and name the other files."""
+    foreign = [item for item in report.left_out if not item.lost]
+    kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in foreign)
     for (ending, reason), count in sorted(kinds.items()):
         what = counted(count, f"{ending} file" if ending else "file")
-        yield from folded(line((f"{what} left out: ", "yellow"), reason), width)
-
-
-def _draw_some(
-    items: list[LeftOut], what: str, width: int | None, *, verbose: bool
-) -> Iterator[Text]:
-    if items:
-        yield line((f"{counted(len(items), 'file')} {what}:", "yellow"))
-    shown = items if verbose else items[:_NAMED]
-    for item in shown:
-        yield from folded(line((item.id, "bold"), f": {item.reason}"), width, indent=2)
-    if len(shown) < len(items):
-        yield line(f"  and {number(len(items) - len(shown))} more: --verbose shows all")
+        yield from sentence(width, (f"{what} left out: ", "yellow"), reason)
+    whole = [item for item in report.left_out if item.whole and item.lost]
+    parts = [item for item in report.left_out if not item.whole]
+    for items, what in ((whole, "left out"), (parts, "indexed with a remark")):
+        if items:
+            yield line((f"{counted(len(items), 'file')} {what}:", "yellow"))
+        shown = items if verbose else items[:_NAMED]
+        for item in shown:
+            yield from sentence(width, (item.id, "bold"), f": {item.reason}", indent=2)
+        if len(shown) < len(items):
+            yield line(f"  and {len(items) - len(shown):,} more: --verbose shows all")
 
 
 _log = logging.getLogger("dowse.watch")
@@ -231,12 +193,18 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
 
         def changed(report: IndexReport) -> None:
             announce.rest()
-            _log_change(project.name, report)
+            counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
+            spent = round(sum(report.seconds.values()) * 1000, 1)
+            figures = {"left_out": len(report.left_out), "milliseconds": spent}
+            fields = {"project": project.name, **counts, **figures}
+            _log.info("Indexed %s", project.name, extra={"fields": fields})
+            did_something = any(counts.values())
             if call.json:
                 call.write_json(report, line=True)
-            elif not call.quiet and _says_something(report):
-                now = time.strftime("%H:%M:%S")
-                call.out.show(draw_change(now, report, call.out.width))
+            elif not call.quiet and (did_something or report.left_out):
+                said = _summary(report) if did_something else "nothing to index"
+                call.out.say((time.strftime("%H:%M:%S"), "dim"), f"  {said}")
+                call.out.show(_draw_left_out(report, call.out.width, verbose=False))
             call.out.flush()
 
         if not call.json and not call.quiet:
@@ -245,17 +213,6 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
             call.workspace.watch(project, changed, stop, announce)
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped watching.\n")
-
-
-def _log_change(project: str, report: IndexReport) -> None:
-    counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
-    figures = {"project": project, **counts, "left_out": len(report.left_out)}
-    spent = {"milliseconds": round(sum(report.seconds.values()) * 1000, 1)}
-    _log.info("Indexed %s", project, extra={"fields": figures | spent})
-
-
-def _says_something(report: IndexReport) -> bool:
-    return bool(report.added or report.changed or report.removed or report.left_out)
 
 
 @contextmanager
@@ -292,56 +249,53 @@ def status_command(call: Call) -> None:
     """
     with call.open() as engine:
         status = engine.status()
-    call.answer(status, lambda width: draw_status(status, width))
+    call.answer(status, lambda width: _draw_status(status, width))
     if status.notices:
         call.remark(*status.notices)
 
 
-def draw_status(status: Status, width: int | None) -> Iterator[Text]:
-    """Draw a status."""
-    counts = status.counts
+def _draw_status(status: Status, width: int | None) -> list[Text]:
+    counts, project = status.counts, quote(status.project)
     rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
-    rows += [
-        ("Folder" if place == 0 else "", _folder_of(root, status))
-        for place, root in enumerate(status.roots)
-    ]
+    for root in status.roots:
+        folder: Part = short_path(root)
+        if root in status.imported:
+            what = f"{Path(root).stem}: not on this machine, its text comes from an import"
+            folder = (what, "yellow")
+        rows.append(("" if len(rows) > 1 else "Folder", folder))
+    changes = status.freshness
+    counted_changes = (
+        (changes.new, "new"),
+        (changes.changed, "changed"),
+        (changes.deleted, "deleted"),
+    )
+    changed = ", ".join(f"{count:,} {word}" for count, word in counted_changes if count)
+    state = (f"{changed} since: dowse index -p {project}", "yellow")
+    if status.up_to_date:
+        state = ("up to date", "green")
+    if not status.indexed:
+        state = (f"not indexed yet: dowse index -p {project}", "yellow")
     rows += [
         ("Index", f"{short_path(status.folder)} ({size(status.bytes)})"),
-        ("Documents", number(counts.documents)),
-        ("Chunks", f"{number(counts.chunks)} in {counted(counts.sections, 'section')}"),
-        ("Vectors", f"{number(counts.embedded)} of {number(counts.chunks)} chunks"),
+        ("Documents", f"{counts.documents:,}"),
+        ("Chunks", f"{counts.chunks:,} in {counted(counts.sections, 'section')}"),
+        ("Vectors", f"{counts.embedded:,} of {counts.chunks:,} chunks"),
         ("Model", str((status.stamp or {}).get("model", "none yet"))),
-        ("Links", f"{number(counts.links)}, of which {number(counts.dangling)} lead nowhere yet"),
+        ("Links", f"{counts.links:,}, of which {counts.dangling:,} lead nowhere yet"),
         ("Code", counted(counts.code_blocks, "block")),
-        ("Words", f"{number(counts.terms)} different ones"),
-        ("Groups", f"{number(counts.communities)} of documents that link to each other"),
-        ("State", _state_of(status)),
+        ("Words", f"{counts.terms:,} different ones"),
+        ("Groups", f"{counts.communities:,} of documents that link to each other"),
+        ("State", state),
     ]
     if status.unread:
         files = counted(status.unread, "file")
-        why = f"{files} could not be read; why: dowse index -p {quote(status.project)}"
+        why = f"{files} could not be read; why: dowse index -p {project}"
         rows.append(("Left out", (why, "yellow")))
     if counts.secrets:
-        rows.append(("Secrets", f"{number(counts.secrets)} left out (read.redact)"))
-    rows += [("Run", (status.run, "yellow"))] if status.run else []
-    yield from pairs(rows, width)
-
-
-def _folder_of(root: str, status: Status) -> Part:
-    if root not in status.imported:
-        return short_path(root)
-    return f"{Path(root).stem}: not on this machine, its text comes from an import", "yellow"
-
-
-def _state_of(status: Status) -> Part:
-    changes = status.freshness
-    if not status.indexed:
-        return f"not indexed yet: dowse index -p {quote(status.project)}", "yellow"
-    if status.up_to_date:
-        return "up to date", "green"
-    counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
-    changed = ", ".join(f"{number(count)} {word}" for count, word in counts if count)
-    return f"{changed} since: dowse index -p {quote(status.project)}", "yellow"
+        rows.append(("Secrets", f"{counts.secrets:,} left out (read.redact)"))
+    if status.run:
+        rows.append(("Run", (status.run, "yellow")))
+    return table([((name, "dim"), value) for name, value in rows], width)
 
 
 class ResetRecord(Struct, frozen=True):
@@ -367,9 +321,5 @@ def reset_command(call: Call, yes: bool) -> None:
         name = engine.project.name
         call.require_yes(f"Empty the index of {name}?", yes=yes)
         engine.reset()
-    call.answer(
-        ResetRecord(name),
-        lambda _: [
-            line(f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}")
-        ],
-    )
+    said = f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}"
+    call.answer(ResetRecord(name), said)

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw import line, number, table
+from dowse._interfaces.cli.draw import Part, line, table
 from dowse._interfaces.cli.options import FILTERS
-from dowse._interfaces.cli.screen import Part
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,
@@ -68,7 +67,7 @@ def _show(call: Call, record: object, rows: Rows, total: int, nothing: str = "")
 
 def _say_rest(call: Call, shown: int, total: int) -> None:
     if 0 < shown < total and not call.json:
-        call.remark(f"{number(shown)} of {number(total)} are shown.")
+        call.remark(f"{shown:,} of {total:,} are shown.")
 
 
 # ── Documents ────────────────────────────────────────────────────────────────
@@ -122,7 +121,7 @@ def ls_command(
         )
     if detailed:
         rows: Rows = [
-            ((one.short_id, "dim"), one.modified[:10], size(one.size), number(one.chunks), one.id)
+            ((one.short_id, "dim"), one.modified[:10], size(one.size), f"{one.chunks:,}", one.id)
             for one in listed
         ]
         call.out.show(table(rows, call.out.width, right=(2, 3)))
@@ -217,7 +216,7 @@ def _list_values(
 
 
 def _counts(items: Iterable[Counted]) -> Rows:
-    return [(number(one.documents), one.name) for one in items]
+    return [(f"{one.documents:,}", one.name) for one in items]
 
 
 _FIELDS_EXAMPLES = """\
@@ -249,8 +248,8 @@ def fields_command(call: Call, name: str | None, path: tuple[str, ...], limit: i
                 f"{value} ({count})" for count, value in _counts(one.values[:_SHOWN])
             )
             rest = one.different - _SHOWN
-            values += f" and {number(rest)} more" if rest > 0 else ""
-            rows.append((number(one.documents), (one.name, "bold"), values))
+            values += f" and {rest:,} more" if rest > 0 else ""
+            rows.append((f"{one.documents:,}", (one.name, "bold"), values))
         _show(call, found, rows, found.total, "No document has frontmatter.")
         return
     if not found.items:

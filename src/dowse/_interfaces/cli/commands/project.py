@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dowse._config.trust import LocalFile
 from dowse._interfaces.cli.call import Call, Command, Group, pass_call
-from dowse._interfaces.cli.draw import folded, line, table
+from dowse._interfaces.cli.draw import table
 from dowse._interfaces.records import ProjectRecord, ProjectsRecord
 from dowse._util.files import real_path, typed_path
 from dowse._util.locations import short_path
@@ -82,7 +82,7 @@ def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
     project = call.workspace.projects.add(roots, name or call.project)
     call.answer(
         ProjectRecord.of(project, call.workspace),
-        lambda _: [line(f"Added {project.name}. Index it with: dowse index -p {project.typed}")],
+        f"Added {project.name}. Index it with: dowse index -p {project.typed}",
     )
 
 
@@ -96,7 +96,7 @@ def remove_project(call: Call, name: str, yes: bool) -> None:
     if projects.knows(name):
         call.require_yes(f"Forget {name} and remove its index?", yes=yes)
     projects.remove(name)
-    call.answer(RemovedRecord(name), lambda _: [line(f"Removed {name}.")])
+    call.answer(RemovedRecord(name), f"Removed {name}.")
 
 
 @project_command.command("rename", cls=Command, record=ProjectRecord)
@@ -108,7 +108,7 @@ def rename_project(call: Call, name: str, new_name: str) -> None:
     project = call.workspace.projects.rename(name, new_name)
     call.answer(
         ProjectRecord.of(project, call.workspace),
-        lambda _: [line(f"{name} is now called {project.name}.")],
+        f"{name} is now called {project.name}.",
     )
 
 
@@ -128,8 +128,7 @@ def describe_project(call: Call, name: str, text: tuple[str, ...], clear: bool) 
         said = "" if clear else " ".join(text)
         project = call.workspace.projects.describe(name, said)
     record = ProjectRecord.of(project, call.workspace)
-    shown = record.description or "Nothing is said of it."
-    call.answer(record, lambda width: folded(line(shown), width))
+    call.answer(record, record.description or "Nothing is said of it.")
 
 
 @project_command.command("restore", cls=Command, record=ProjectRecord)
@@ -147,7 +146,7 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
     folders = ", ".join(short_path(root) for root in project.roots)
     call.answer(
         ProjectRecord.of(project, call.workspace),
-        lambda width: folded(line(f"Restored {name} over {folders}."), width),
+        f"Restored {name} over {folders}.",
     )
 
 
@@ -168,14 +167,11 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
     if revoke:
         call.workspace.trust.revoke(local.path)
     elif wishes:
-        call.aside.show(
-            folded(line((f"{short_path(local.path)} asks to:", "bold")), call.aside.width)
-        )
+        call.aside.say((f"{short_path(local.path)} asks to:", "bold"))
         if local.strange:
-            said = f"All of it needs consent, because {local.strange}."
-            call.aside.show(folded(line(said), call.aside.width, indent=2))
+            call.aside.say(f"All of it needs consent, because {local.strange}.", indent=2)
         for wish in wishes:
-            call.aside.show(folded(line(wish), call.aside.width, indent=2))
+            call.aside.say(wish, indent=2)
         call.require_yes("Do you agree?", yes=yes)
         if _local_file(call, local.path) != local:
             raise Refused(
@@ -183,10 +179,14 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
             )
         call.workspace.trust.grant(local.path, local.digest)
     trusted = call.workspace.trust.covers(local.path, local.digest)
-    call.answer(
-        TrustRecord(str(local.path), trusted, wishes),
-        lambda width: folded(line(_outcome(local, trusted)), width),
-    )
+    name = short_path(local.path)
+    if trusted:
+        said = f"{name} is trusted until it changes. It takes effect with: dowse index"
+    elif local.withheld:
+        said = f"{name} is not trusted."
+    else:
+        said = f"{name} asks for nothing that needs consent."
+    call.answer(TrustRecord(str(local.path), trusted, wishes), said)
 
 
 def _local_file(call: Call, path: Path | None) -> LocalFile:
@@ -198,12 +198,3 @@ def _local_file(call: Call, path: Path | None) -> LocalFile:
             f"There is no dowse.toml in {start} or above it.", "Name the folder it is in."
         )
     return local
-
-
-def _outcome(local: LocalFile, trusted: bool) -> str:
-    name = short_path(local.path)
-    if trusted:
-        return f"{name} is trusted until it changes. It takes effect with: dowse index"
-    if local.withheld:
-        return f"{name} is not trusted."
-    return f"{name} asks for nothing that needs consent."

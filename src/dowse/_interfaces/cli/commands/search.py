@@ -9,24 +9,28 @@ from pathlib import Path
 
 import click
 from msgspec.structs import replace
-from rich.style import Style
 from rich.text import Text
 
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.draw import folded, line, marked, number, stage_times, table
+from dowse._interfaces.cli.draw import (
+    Part,
+    as_json,
+    folded,
+    line,
+    marked,
+    sentence,
+    stage_times,
+    table,
+)
 from dowse._interfaces.cli.options import document_ids, takes_query
-from dowse._interfaces.cli.screen import Part, as_json, safe
 from dowse._interfaces.records import with_path, with_paths
 from dowse._interfaces.served import ask
 from dowse._model import (
-    Answer,
     ChunkOutcome,
     Explanation,
     Hit,
     Match,
-    Place,
     Response,
-    Step,
     StrategyRank,
     Trace,
     also_at,
@@ -45,7 +49,7 @@ from dowse._search.formats import (
     within_texts,
 )
 from dowse._search.request import SearchRequest
-from dowse._util.messages import counted
+from dowse._util.messages import counted, safe
 from dowse.errors import UsageError
 
 _NOTHING_FOUND = 1  # the exit code of --fail-on-empty
@@ -125,27 +129,25 @@ def search_command(
     if max_tokens and name in {"files", "grep"}:
         raise UsageError(f"--max-tokens cuts texts, and --format {name} has none.", "Use one.")
     call.alone = no_server
-    found = _found(call, request, name)
-    tokens = partial(_tokens, name, explain)
-    shown = within_budget(found, max_tokens, tokens) if max_tokens else found
-    _print(call, name, shown, full=full or max_tokens is not None, explain=explain)
-    if name in {"text", "grep"}:  # people count them, to open one by its number
-        call.remember(found)
-    if found.no_good_match and name not in {"text", "json", "md"}:  # these say it themselves
-        call.remark(NO_GOOD_MATCH)
-    if found.hits and name != "md":
-        call.remark(*kept_out_by(found))
-    if not found.hits and name != "md":
-        say_nothing_found(call, found, in_full=name == "text")
-    if name not in {"json", "md"}:  # these have the notices in them
-        call.remark(*shown.notices)
-    if call.verbose and not call.json:
-        call.remark(stage_times(found.seconds))
+    found = shown = _found(call, request, name)
+    if max_tokens:
+        shown = within_budget(found, max_tokens, partial(_tokens, name, explain))
+    if name == "text":
+        full = full or max_tokens is not None
+        drawn = draw_response(
+            with_projects(shown), call.out.width, full=full, explain=explain, links=call.out.links
+        )
+        call.out.show(drawn)
+    elif call.out.is_terminal:
+        call.out.write(safe(os.fsdecode(_data(name, shown, call.here))))
+    else:
+        call.out.write_bytes(_data(name, shown, call.here))
+    _remark(call, name, found, shown.notices)
     return _NOTHING_FOUND if fail_on_empty and (found.no_good_match or not found.hits) else 0
 
 
 def _found(call: Call, request: SearchRequest, name: str) -> Response:
-    answered = ask(call, "search", Response, {})
+    answered = ask(call, "search", Response)
     if answered:
         return answered[0]
     with call.progress() as announce, call.open_to_search(announce) as engine:
@@ -154,19 +156,24 @@ def _found(call: Call, request: SearchRequest, name: str) -> Response:
         return with_paths(found, engine) if shows_paths else found
 
 
-def _print(call: Call, name: str, response: Response, *, full: bool, explain: bool) -> None:
-    """Print a response in a form; `full` and `explain` are for people."""
-    if name == "text":
-        drawn = draw_response(with_projects(response), call.out.width, full=full, explain=explain)
-        files = {hit.document: Path(hit.path) for hit in response.hits}
-        call.out.show(with_links(drawn, files) if call.out.links else drawn)
-    elif call.out.is_terminal:
-        call.out.write(safe(os.fsdecode(_data(name, response, call.here))))
-    else:
-        call.out.write_bytes(_data(name, response, call.here))
+def _remark(call: Call, name: str, found: Response, notices: Iterable[str]) -> None:
+    """Keep the list of results, and say on stderr what the form of the output does not say."""
+    if name in {"text", "grep"}:  # people count them, to open one by its number
+        call.remember(found)
+    if found.no_good_match and name not in {"text", "json", "md"}:  # these say it themselves
+        call.remark(NO_GOOD_MATCH)
+    if found.hits and name != "md":
+        call.remark(*_kept_out_by(found))
+    if not found.hits and name != "md":
+        _say_nothing_found(call, found, in_full=name == "text")
+    if name not in {"json", "md"}:  # these have the notices in them
+        call.remark(*notices)
+    if call.verbose and not call.json:
+        call.remark(stage_times(found.seconds))
 
 
 def _data(name: str, response: Response, here: Path) -> bytes:
+    """Write a response in a form for programs."""
     if name == "json":
         return as_json(response)
     if name == "jsonl":
@@ -174,10 +181,10 @@ def _data(name: str, response: Response, here: Path) -> bytes:
     if name == "md":
         return as_markdown(with_projects(response)).encode("utf-8", "replace")
     files = [Path(hit.path) for hit in response.hits]
-    if name == "files":
-        return b"".join(os.fsencode(path) + b"\n" for path in dict.fromkeys(files))
-    shown = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
-    lines = map(grep_line, response.hits, map(str, shown))
+    lines = [os.fspath(path) for path in dict.fromkeys(files)]
+    if name == "grep":
+        shown = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
+        lines = list(map(grep_line, response.hits, map(str, shown)))
     return b"".join(os.fsencode(one) + b"\n" for one in lines)
 
 
@@ -189,23 +196,6 @@ def _tokens(name: str, explain: bool, response: Response) -> int:
         return count_tokens(as_markdown(response))
     drawn = draw_response(response, None, full=True, explain=explain)
     return count_tokens("".join(f"{line.plain}\n" for line in drawn))
-
-
-def with_links(lines: Iterable[Text], files: Mapping[str, Path]) -> Iterator[Text]:
-    """Link each of these documents to its file (OSC 8) where a line names it."""
-    longest_first = sorted(files, key=len, reverse=True)
-    for drawn in lines:
-        named = next((name for name in longest_first if _place_of_name(drawn, name) >= 0), None)
-        if named is not None:
-            start = _place_of_name(drawn, named)
-            drawn.stylize(Style(link=files[named].as_uri()), start, start + len(named))
-        yield drawn
-
-
-def _place_of_name(drawn: Text, name: str) -> int:
-    """Return where a line begins with a name, blanks aside; -1: it does not."""
-    start = len(drawn.plain) - len(drawn.plain.lstrip())
-    return start if drawn.plain.startswith(name, start) else -1
 
 
 _ANSWER_EXAMPLES = """\
@@ -231,7 +221,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     """
     writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
     others = {name: value for name, value in request.changes.items() if name not in writer}
-    answered = ask(call, "answer", Response, {})
+    answered = ask(call, "answer", Response)
     if answered:
         [found] = answered
     else:
@@ -239,28 +229,31 @@ def answer_command(call: Call, request: SearchRequest) -> None:
             found = engine.answer(replace(request, changes=others))
             found = with_paths(found, engine) if call.json else found
     record = within_texts(found, request.max_tokens)
-    answer, response = record.answer, with_projects(record)
-    call.answer(record, lambda width: _draw_answer(answer, response, width) if answer else ())
+    response = with_projects(record)
+    call.answer(record, lambda width: _draw_answer(response, width))
     if not response.hits:
-        say_nothing_found(call, response, in_full=not call.json)
+        _say_nothing_found(call, response, in_full=not call.json)
     elif response.no_good_match:
         call.remark("No answer: no passage is a good match. The nearest:")
         call.show_aside(lambda width: draw_hits(response.hits[:1], width))
-    elif answer is None:
+    elif response.answer is None:
         call.remark("No sentence of the results answers this. The nearest results:")
-        call.show_aside(lambda width: draw_titles(response.hits, width))
+        call.show_aside(lambda width: _draw_titles(response.hits, width))
     if not call.json:
         call.remark(*response.notices)
 
 
-def _draw_answer(answer: Answer, response: Response, width: int | None) -> Iterator[Text]:
+def _draw_answer(response: Response, width: int | None) -> Iterator[Text]:
+    answer = response.answer
+    if answer is None:
+        return
     for paragraph in answer.text.split("\n"):
-        yield from folded(line(paragraph), width)
+        yield from sentence(width, paragraph)
     if answer.written_by:
         yield Text()
-        yield from folded(line((f"Written by {answer.written_by} from these:", "dim")), width)
+        yield from sentence(width, (f"Written by {answer.written_by} from these:", "dim"))
     yield Text()
-    yield from draw_titles((response.hits[rank - 1] for rank in answer.sources), width)
+    yield from _draw_titles((response.hits[rank - 1] for rank in answer.sources), width)
 
 
 _EXPLAIN_EXAMPLES = """\
@@ -295,7 +288,7 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
     if told:
         [explanation] = told
     else:
-        with call.progress() as announce, call.open(announce=announce) as engine:
+        with call.progress() as announce, call.open(announce) as engine:
             explanation = engine.explain(request, reference, here=call.here)
             explanation = with_path(explanation, engine)
     shown = len(explanation.chunks) if everything else _BEST
@@ -305,35 +298,27 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
 
 
 def _draw_explanation(explanation: Explanation, shown: int, width: int | None) -> Iterator[Text]:
-    named = line((explanation.document, "cyan"), "  ", (explanation.title, "bold"))
-    yield from folded(named, width)
-    yield from folded(line(explanation.why), width)
-    for outcome in explanation.chunks[:shown]:
+    title = (explanation.document, "cyan"), "  ", (explanation.title, "bold")
+    yield from sentence(width, *title)
+    yield from sentence(width, explanation.why)
+    for one in explanation.chunks[:shown]:
         yield Text()
-        yield from _draw_fate(outcome, width)
+        headings = header_line(one.header_path)
+        above = (f"  {headings}" if headings else "", "dim")
+        yield from sentence(width, (one.lines, "cyan"), "  ", (_outcome(one), "bold"), above)
+        yield from draw_trace(one.trace, width, _INDENT, one.standing)
     left = len(explanation.chunks) - shown
     if left > 0:
         yield Text()
-        yield from folded(line((f"{counted(left, 'chunk')} more: --all", "dim")), width)
+        yield from sentence(width, (f"{counted(left, 'chunk')} more: --all", "dim"))
 
 
-def _draw_fate(outcome: ChunkOutcome, width: int | None) -> Iterator[Text]:
-    from dowse._search.explain import lines_of  # noqa: PLC0415  a search needs none of it
-
-    headings = header_line(outcome.header_path)
-    above = ("  " + headings if headings else "", "dim")
-    yield from folded(
-        line((lines_of(outcome), "cyan"), "  ", (_outcome_of(outcome), "bold"), above), width
-    )
-    yield from draw_trace(outcome.trace, width, _INDENT, outcome.standing)
-
-
-def _outcome_of(outcome: ChunkOutcome) -> str:
-    if outcome.rank is not None:
-        return f"result {outcome.rank}"
-    if outcome.steps and outcome.steps[-1].dropped:
-        return f"dropped by {outcome.steps[-1].stage}"
-    return "no candidate" if outcome.standing else "not found"
+def _outcome(chunk: ChunkOutcome) -> str:
+    if chunk.rank is not None:
+        return f"result {chunk.rank}"
+    if chunk.steps and chunk.steps[-1].dropped:
+        return f"dropped by {chunk.steps[-1].stage}"
+    return "no candidate" if chunk.standing else "not found"
 
 
 # ── Results, drawn: hits, how each came to its place, and what to say without any ────────────
@@ -346,73 +331,76 @@ _SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
 
 def draw_response(
-    response: Response, width: int | None, *, full: bool = False, explain: bool = False
+    response: Response,
+    width: int | None,
+    *,
+    full: bool = False,
+    explain: bool = False,
+    links: bool = False,
 ) -> Iterator[Text]:
     """Draw what was found, and with `explain` how; dim if there is no good match."""
-    drawn = draw_hits(response.hits, width, full=full, explain=explain)
     if response.no_good_match:
-        yield from folded(line((NO_GOOD_MATCH, "bold")), width)
-        drawn = map(_dimmed, drawn)
-    yield from drawn
+        yield from sentence(width, (NO_GOOD_MATCH, "bold"))
+    for drawn in draw_hits(response.hits, width, full=full, explain=explain, links=links):
+        if response.no_good_match:
+            drawn.stylize("dim")
+        yield drawn
     if explain:
-        yield from draw_account(response, width)
+        yield from _draw_account(response, width)
 
 
 def draw_hits(
-    hits: Sequence[Hit], width: int | None, *, full: bool = False, explain: bool = False
+    hits: Sequence[Hit],
+    width: int | None,
+    *,
+    full: bool = False,
+    explain: bool = False,
+    links: bool = False,
 ) -> Iterator[Text]:
-    """Draw some results, best first, with a blank line between."""
+    """Draw some results, best first, with a blank line between; `links` lead to their files."""
     for hit in hits:
         if hit is not hits[0]:
             yield Text()
-        bar = "" if width is None else _bar(hit.match)
-        word = hit.match if width is None else f"{hit.match:<{_WORD}}"
+        bar, word = "", str(hit.match)
+        if width is not None:
+            cells = _BARS[hit.match]
+            bar, word = "▰" * cells + "▱" * (len(_BARS) - cells) + " ", f"{hit.match:<{_WORD}}"
         remarks = (f"{hit.score:.2f}" if explain else "", hit.reason)
         remarked = "".join(f"  {remark}" for remark in remarks if remark)
-        named = (word, "bold"), "  ", (hit.title, "bold"), _stale(hit), (remarked, "dim")
-        yield from folded(line(f"{hit.rank:>2}  ", bar, *named), width)
-        yield from _draw_place(
-            hit, f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}", width
-        )
-        yield from _draw_text(hit, width) if full else _draw_snippet(hit, width)
+        title = (word, "bold"), "  ", (hit.title, "bold"), _stale(hit), (remarked, "dim")
+        yield from sentence(width, f"{hit.rank:>2}  ", (bar, "green"), *title)
+        lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
+        yield from _draw_place(hit, lines, width, Path(hit.path).as_uri() if links else "")
+        if full:
+            for one in hit.text.strip("\n").split("\n"):
+                drawn = sentence(width, one.expandtabs(4), indent=_INDENT)
+                yield from drawn if one.strip() else [Text()]
+        else:
+            snippet = folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
+            yield from snippet if width is None else _at_most(_SNIPPET_LINES, snippet, width)
         if hit.more:
-            yield from folded(line((also_at(hit), "dim")), width, _INDENT)
+            yield from sentence(width, (also_at(hit), "dim"), indent=_INDENT)
         if explain:
             yield from draw_trace(hit.trace, width, _INDENT)
 
 
-def draw_titles(hits: Iterable[Hit], width: int | None) -> Iterator[Text]:
+def _draw_titles(hits: Iterable[Hit], width: int | None) -> Iterator[Text]:
     """Draw results by their titles and places alone, each under its number."""
     for hit in hits:
-        yield from folded(line(f"{hit.rank:>2}  ", (hit.title, "bold"), _stale(hit)), width)
+        yield from sentence(width, f"{hit.rank:>2}  ", (hit.title, "bold"), _stale(hit))
         yield from _draw_place(hit, f"{hit.line}", width)
-
-
-def _dimmed(text: Text) -> Text:
-    text.stylize("dim")
-    return text
 
 
 def _stale(hit: Hit) -> tuple[str, str]:
     return ("  (changed since indexed)" if hit.stale else "", "red")
 
 
-def _draw_snippet(hit: Hit, width: int | None) -> Iterator[Text]:
-    snippet = folded(marked(hit.snippet, "bold yellow"), width, _INDENT)
-    yield from snippet if width is None else _at_most(_SNIPPET_LINES, snippet, width)
-
-
-def _draw_text(hit: Hit, width: int | None) -> Iterator[Text]:
-    for one in hit.text.strip("\n").split("\n"):
-        yield from folded(line(one.expandtabs(4)), width, _INDENT) if one.strip() else [Text()]
-
-
-def _draw_place(hit: Hit, lines: str, width: int | None) -> Iterator[Text]:
+def _draw_place(hit: Hit, lines: str, width: int | None, address: str = "") -> Iterator[Text]:
     """Draw where a hit is: on one line with the headings above it, if they fit."""
-    place = place_of("", hit.page, lines)
+    named = (hit.document, f"cyan link {address}" if address else "cyan")
+    place = (place_of("", hit.page, lines), "cyan")
     # A path is never cut, whatever the width: people copy it.
-    named = (hit.document, "cyan"), (place, "cyan")
-    where = line(" " * _INDENT, *named, "  ", (hit.id[:_ID_DIGITS], "dim"))
+    where = line(" " * _INDENT, named, place, "  ", (hit.id[:_ID_DIGITS], "dim"))
     headings = line((header_line(hit.headings), "dim"))
     if headings and width is not None and where.cell_len + 2 + headings.cell_len <= width:
         yield where + Text("  ") + headings
@@ -435,11 +423,6 @@ def _at_most(count: int, lines: list[Text], width: int) -> list[Text]:
     return lines[:count]
 
 
-def _bar(match: Match) -> tuple[str, str]:
-    full = _BARS[match]
-    return "▰" * full + "▱" * (len(_BARS) - full) + " ", "green"
-
-
 # ── How a candidate came to its place, and what the stages did ───────────────
 
 
@@ -453,79 +436,75 @@ def draw_trace(
     from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415  a server may have explained it
 
     multipliers = {stage.name for stage in SEARCH_FLOW if stage.multiplies}
-    ranked = {one.strategy: one for one in standing}
-    rows = [_place_row(place, ranked.pop(place.strategy, None)) for place in trace.places]
+    ranked = {one.strategy: one.rank for one in standing}
+    rows: list[tuple[Part, ...]] = []
+    for place in trace.places:
+        rank = place.rank or ranked.get(place.strategy)
+        where = f"place {rank:,}" if rank else "further back"
+        gives = f"gives {place.contribution:.4f}"
+        rows.append((place.strategy, where, f"score {place.score:.3f}", gives))
+    handed_over = {place.strategy for place in trace.places}
     rows += [
-        (one.strategy, f"place {number(one.rank)}", f"score {one.score:.3f}", "not handed over")
-        for one in ranked.values()
+        (one.strategy, f"place {one.rank:,}", f"score {one.score:.3f}", "not handed over")
+        for one in standing
+        if one.strategy not in handed_over
     ]
-    rows += [_step_row(step, step.stage in multipliers) for step in trace.steps]
-    for one in table(rows, width and width - indent, right=(1, 2)):
-        one.stylize("dim")
-        yield Text(" " * indent) + one
+    for step in trace.steps:
+        factor, became = "", f"dropped: {step.dropped}"
+        if not step.dropped:
+            became = f"→ {step.after:.4f}"
+            if step.stage in multipliers and step.before > 0:
+                factor = f"× {step.after / step.before:.2f}"
+        rows.append((step.stage, factor, f"{step.before:.4f}", became))
+    for drawn in table(rows, width and width - indent, right=(1, 2)):
+        drawn.stylize("dim")
+        yield Text(" " * indent) + drawn
 
 
-def _place_row(place: Place, ranked: StrategyRank | None) -> tuple[Part, ...]:
-    rank = place.rank or (ranked and ranked.rank)
-    where = f"place {number(rank)}" if rank else "further back"
-    return place.strategy, where, f"score {place.score:.3f}", f"gives {place.contribution:.4f}"
-
-
-def _step_row(step: Step, multiplies: bool) -> tuple[Part, ...]:
-    if step.dropped:
-        return step.stage, "", f"{step.before:.4f}", f"dropped: {step.dropped}"
-    factor = f"× {step.after / step.before:.2f}" if multiplies and step.before > 0 else ""
-    return step.stage, factor, f"{step.before:.4f}", f"→ {step.after:.4f}"
-
-
-def draw_account(response: Response, width: int | None) -> Iterator[Text]:
+def _draw_account(response: Response, width: int | None) -> Iterator[Text]:
     """Draw how many candidates each stage left that ran, and how long it took."""
-    heading: tuple[Part, ...] = (("stage", "bold"), ("candidates", "bold"), ("time", "bold"), "")
-    rows = [heading]
+    heads = (("stage", "bold"), ("candidates", "bold"), ("time", "bold"), "")
+    rows: list[tuple[Part, ...]] = [heads]
     for stage, spent in response.seconds.items():
-        left = number(response.counts[stage]) if stage in response.counts else ""
+        left = f"{response.counts[stage]:,}" if stage in response.counts else ""
         rows.append((stage, left, f"{spent * 1000:.1f} ms", ""))
     rows.append(("all", "", f"{sum(response.seconds.values()) * 1000:.1f} ms", ""))
     yield Text()
-    for one in table(rows, width, right=(1, 2)):
-        one.stylize("dim")
-        yield one
+    for drawn in table(rows, width, right=(1, 2)):
+        drawn.stylize("dim")
+        yield drawn
     if response.calibration:
-        yield from folded(line((f"Scores: {response.calibration}.", "dim")), width)
+        yield from sentence(width, (f"Scores: {response.calibration}.", "dim"))
     if response.merged:
         said = f"{counted(response.merged, 'result stands', 'results stand')} for others that mean"
-        yield from folded(line((f"{said} the same.", "dim")), width)
+        yield from sentence(width, (f"{said} the same.", "dim"))
 
 
 # ── When nothing was found: what came nearest, and what kept the rest out ────
 
 
-def say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
+def _say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None:
     """Say that nothing was found, and why if that is known; `in_full` shows what was near."""
     if response.total:
-        matching = (
-            f"{'' if response.total_is_exact else 'at least '}{counted(response.total, 'result')}"
-        )
+        least = "" if response.total_is_exact else "at least "
+        matching = f"{least}{counted(response.total, 'result')}"
         call.remark(f"Nothing is left after the first {response.offset}: there are {matching}.")
         return
-    kept_out = kept_out_by(response)
-    known = kept_out or response.nearest or response.notices
-    call.remark("Nothing found." if known else f"Nothing found. {_hint(response)}", *kept_out)
+    kept_out = _kept_out_by(response)
+    hint = " Try other words, or see what is indexed: dowse ls"
+    if response.removed:
+        hint = f" Try other words, or leave out {' and '.join(response.removed)}."
+    is_known = kept_out or response.nearest or response.notices
+    call.remark(f"Nothing found.{'' if is_known else hint}", *kept_out)
     if response.nearest and in_full:
         call.remark("The nearest results, below the least confidence:")
         call.show_aside(lambda width: draw_hits(response.nearest, width))
 
 
-def kept_out_by(response: Response) -> list[str]:
+def _kept_out_by(response: Response) -> list[str]:
     """Write a sentence for each condition that excludes something better."""
     return [
         f"{condition} excluded {counted(count, 'passage')} that would otherwise match."
         for condition, count in response.removed.items()
         if count
     ]
-
-
-def _hint(response: Response) -> str:
-    if response.removed:
-        return f"Try other words, or leave out {' and '.join(response.removed)}."
-    return "Try other words, or see what is indexed: dowse ls"

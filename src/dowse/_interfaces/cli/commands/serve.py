@@ -108,61 +108,38 @@ def serve_command(  # noqa: PLR0917  click passes them by name
     and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
     one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
     """
-    from dowse._interfaces.http.server import (  # noqa: PLC0415  --help does not need it
-        OwnSocket,
-        Server,
-        access_for,
-        application,
-        bind,
-    )
-    from dowse._interfaces.mcp.server import McpEndpoint  # noqa: PLC0415  as above
-    from dowse._project.pool import EnginePool  # noqa: PLC0415  as above
+    from dowse._interfaces.http.server import OwnSocket, access_for, bind, server_for  # noqa: PLC0415  --help does not need it
 
     start_logging(log_format, log_level)
-    token = _chosen_token(token, token_file)
+    if token_file is not None:  # a file is stronger than the environment
+        source = click.get_current_context().get_parameter_source("token")
+        if source is ParameterSource.COMMANDLINE:
+            raise UsageError("--token and --token-file contradict each other.", "Use one.")
+        token = _read_token(real_path(token_file))
     access = access_for(host, token, names, origins)
-    start = call.workspace.projects.get(call.project).roots[0] if call.project else call.here
-    service = EnginePool(call.workspace, start, only=call.project)
-    mcp = McpEndpoint(service, compat=compat)
-    server = Server(application(service, access, watch=not no_watch, mcp=mcp))
-    with bind(host, port) as listening, OwnSocket(call.workspace.locations) as own:
-        bound = listening.getsockname()[1]
-        _tell(call, ServeRecord(_address(host, bound), "" if token else access.token, own.path))
-        if access.token and not token and not call.json:
-            _tell_token(call, host, bound, access.token)
-        if not call.quiet and not call.json:
-            call.aside.write("Stop with Ctrl-C.\n")
+    workspace = call.workspace
+    start = workspace.projects.get(call.project).roots[0] if call.project else call.here
+    server = server_for(workspace, start, call.project, access, watch=not no_watch, compat=compat)
+    with bind(host, port) as listening, OwnSocket(workspace.locations) as own:
+        port = listening.getsockname()[1]
+        made = "" if token else access.token  # one that was given must not get into a log
+        record = ServeRecord(_address(host, port), made, own.path)
+        if call.json:
+            call.write_json(record, line=True)
+        else:
+            call.out.write(f"dowse is at {record.address}\n")
+            if made:
+                everywhere = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104  nothing is bound here
+                address = _address(socket.gethostname() if everywhere else host, port)
+                call.out.write(f"Token: {made}\nThe page, with its token: {address}#token={made}\n")
+            call.out.flush()
+            if not call.quiet:
+                call.aside.write("Stop with Ctrl-C.\n")
         if own.why_not:
             call.remark(f"Commands cannot ask this server: {own.why_not}.")
         server.run(sockets=[listening, *own.sockets])
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped serving.\n")
-
-
-def _chosen_token(token: str | None, file: Path | None) -> str | None:
-    """Return the token that is given; a file is stronger than the environment."""
-    if file is None:
-        return token
-    given = click.get_current_context().get_parameter_source("token")
-    if given is ParameterSource.COMMANDLINE:
-        raise UsageError("--token and --token-file contradict each other.", "Use one.")
-    return read_token(real_path(file))
-
-
-def _tell(call: Call, record: ServeRecord) -> None:
-    if call.json:
-        call.write_json(record, line=True)
-        return
-    call.out.write(f"dowse is at {record.address}\n")
-    call.out.flush()
-
-
-def _tell_token(call: Call, host: str, port: int, token: str) -> None:
-    """Show a token that was made up. One that was given must not get into a log."""
-    everywhere = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104  nothing is bound here
-    address = _address(socket.gethostname() if everywhere else host, port)
-    call.out.write(f"Token: {token}\nThe page, with its token: {address}#token={token}\n")
-    call.out.flush()
 
 
 def _address(host: str, port: int) -> str:
@@ -174,7 +151,7 @@ _MOST_BYTES = 4096
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def read_token(path: Path) -> str:
+def _read_token(path: Path) -> str:
     """Read the token in a file; raise `Refused` if others can read it.
 
     A warning would be too late: a token that others could read must be taken for known.
@@ -190,15 +167,9 @@ def read_token(path: Path) -> str:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a file.") from error
-    return _checked(data, path)
-
-
-def _checked(data: bytes, path: Path) -> str:
-    try:
-        token = data.decode("utf-8").strip()
-    except UnicodeDecodeError:
-        token = ""
-    if not token or not token.isprintable() or " " in token or len(data) > _MOST_BYTES:
+    token = data.decode("utf-8", "replace").strip()
+    is_text = token.isprintable() and not {" ", "\N{REPLACEMENT CHARACTER}"} & set(token)
+    if not token or not is_text or len(data) > _MOST_BYTES:
         raise UsageError(
             f"{path} holds no token.", "Put one line of letters, digits and signs into it."
         )

@@ -17,8 +17,7 @@ from dowse import __version__
 from dowse._embed.models import KNOWN_MODELS
 from dowse._embed.open import ModelRecord, models_status, pull, remove
 from dowse._interfaces.cli.call import Call, Command, Group, pass_call
-from dowse._interfaces.cli.draw import columns, folded, line, table
-from dowse._interfaces.cli.screen import Part
+from dowse._interfaces.cli.draw import columns, line, sentence, table
 from dowse._model import Finding
 from dowse._project.doctor import (
     Check,
@@ -71,8 +70,14 @@ def models_command() -> None:
 def list_models(call: Call) -> None:
     """List the models that are here, and the default one."""
     found = models_status(call.workspace.locations.cache)
-    record = ModelsRecord(tuple(found))
-    call.answer(record, lambda width: _draw_models(found, width))
+    rows = []
+    for one in found:
+        state = ("damaged", "red") if one.damaged else ("here", "green")
+        if not one.here:
+            state = ("not here", "yellow")
+        weight = size(one.bytes) if one.here else ""
+        rows.append(((one.name, "bold"), state, weight, one.origin))
+    call.answer(ModelsRecord(tuple(found)), lambda width: table(rows, width, right=(2,)))
 
 
 @models_command.command("pull", cls=Command, record=ModelRecord)
@@ -98,7 +103,7 @@ def pull_model(call: Call, model: str | None, source: Path | None) -> None:
         status = pull(name, call.workspace.locations.cache, announce, where)
     summary = f"{status.name} is here: {short_path(Path(status.path))} ({size(status.bytes)})"
     if not call.quiet or call.json:
-        call.answer(status, lambda _: [line(summary)])
+        call.answer(status, summary)
 
 
 @models_command.command("remove", cls=Command, record=RemovedModelRecord)
@@ -107,21 +112,7 @@ def pull_model(call: Call, model: str | None, source: Path | None) -> None:
 def remove_model(call: Call, model: str) -> None:
     """Remove the weights of a model; they can be fetched again."""
     remove(model, call.workspace.locations.cache)
-    call.answer(RemovedModelRecord(model), lambda _: [line(f"Removed {model}.")])
-
-
-def _draw_models(found: list[ModelRecord], width: int | None) -> Iterator[Text]:
-    rows = [
-        ((one.name, "bold"), _state_of(one), size(one.bytes) if one.here else "", one.origin)
-        for one in found
-    ]
-    yield from table(rows, width, right=(2,))
-
-
-def _state_of(status: ModelRecord) -> Part:
-    if not status.here:
-        return "not here", "yellow"
-    return ("damaged", "red") if status.damaged else ("here", "green")
+    call.answer(RemovedModelRecord(model), f"Removed {model}.")
 
 
 _DOCTOR_EXAMPLES = """\
@@ -157,10 +148,12 @@ def doctor_command(call: Call, repair: bool) -> int:
 
 def _checks(call: Call, repair: bool) -> Iterator[Check]:
     yield from check_machine()
-    yield _check_terminal()
-    workspace = call.workspace
+    encoding = (sys.stdout.encoding or "none").lower()
+    limits = Finding(f"{encoding} cannot show every character.", "export PYTHONIOENCODING=utf-8")
+    shown = f"{encoding}, {shutil.get_terminal_size().columns} columns"
+    yield Check("Terminal", shown, () if encoding.replace("-", "") == "utf8" else (limits,))
+    workspace, projects = call.workspace, call.workspace.projects
     yield from check_folders(workspace, repair=repair)
-    projects = workspace.projects
     try:
         chosen = [projects.get(call.project)] if call.project else projects.all()
     except BadSettings as error:
@@ -175,15 +168,6 @@ def _checks(call: Call, repair: bool) -> Iterator[Check]:
         yield from (Check("Project", "cannot be read", (one,)) for one in projects.broken())
 
 
-def _check_terminal() -> Check:
-    encoding = (sys.stdout.encoding or "none").lower()
-    found = f"{encoding}, {shutil.get_terminal_size().columns} columns"
-    if encoding.replace("-", "") == "utf8":
-        return Check("Terminal", found)
-    what = f"{encoding} cannot show every character."
-    return Check("Terminal", found, (Finding(what, "export PYTHONIOENCODING=utf-8"),))
-
-
 def _draw_checks(checks: tuple[Check, ...], width: int | None) -> Iterator[Text]:
     rows = [
         (("!", "bold red") if one.findings else ("✓", "green"), one.about, one.found)
@@ -192,8 +176,8 @@ def _draw_checks(checks: tuple[Check, ...], width: int | None) -> Iterator[Text]
     for check, drawn in zip(checks, columns(rows, width), strict=True):
         yield from drawn
         for finding in check.findings:
-            yield from folded(line((finding.what, "yellow")), width, 4)
-            yield from folded(line(("Fix: ", "dim"), (finding.repair, "bold")), width, 6)
+            yield from sentence(width, (finding.what, "yellow"), indent=4)
+            yield from sentence(width, ("Fix: ", "dim"), (finding.repair, "bold"), indent=6)
     count = sum(len(check.findings) for check in checks)
     yield Text()
     yield line((counted(count, "problem") + ".", "yellow") if count else ("All is well.", "green"))
