@@ -186,6 +186,18 @@ def test_yaml_is_written_anew_with_what_else_is_in_it(dowse: Dowse) -> None:
     assert "has it already" in dowse("mcp", "install", "--client", "goose", "--write").out
 
 
+@pytest.mark.parametrize("servers", ["", "extensions: null\n", "extensions:\n  other: {cmd: x}\n"])
+def test_values_of_yaml_stay_as_they_are_written(dowse: Dowse, servers: str) -> None:
+    path = _BY_NAME["goose"].path
+    path.parent.mkdir(parents=True)
+    values = ["version: 1.10", "mode: on", "every: 12:30", "key: 0o17", "empty: ~", 'said: "a: b"']
+    path.write_text("\n".join([*values, "text: |", "  one", "  two", servers]))
+    assert dowse("mcp", "install", "--client", "goose", "--write").code == 0
+    after = path.read_text()
+    assert {*values, "text: |"} <= {*after.splitlines()}
+    assert yaml.safe_load(after)["extensions"]["dowse"]["args"] == ["mcp"]
+
+
 def test_an_entry_for_one_folder_is_written_there(dowse: Dowse, home: Path) -> None:
     line = ("mcp", "install", "--scope", "folder", "--write", "--client")
     assert dowse(*line, "claude-code").code == 0

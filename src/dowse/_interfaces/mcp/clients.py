@@ -451,14 +451,29 @@ def _with_entry(text: str, form: Form, key: str, entry: Object) -> str:
         written = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
         return _NUMBER.sub(lambda match: match["digits"], written) + "\n"
     if form == "yaml":
-        if "#" in text:
-            raise ValueError("it may have comments")
-        return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
-    document = tomlkit.parse(text)  # it keeps comments and layout
-    if key not in document:
-        document[key] = tomlkit.table(is_super_table=True)
-    document[key][NAME] = entry
-    written = tomlkit.dumps(document)
-    if tomllib.loads(written) != whole:
+        written = _yaml_with_entry(text, key, entry)
+    else:
+        document = tomlkit.parse(text)  # it keeps comments and layout
+        if key not in document:
+            document[key] = tomlkit.table(is_super_table=True)
+        document[key][NAME] = entry
+        written = tomlkit.dumps(document)
+    if parsed(written, form) != whole:
         raise ValueError("the entry cannot be put in without changing something else")
     return written
+
+
+def _yaml_with_entry(text: str, key: str, entry: Object) -> str:
+    """Do the same for YAML, whose values stay as they are written: 1.10 must not become 1.1."""
+    if "#" in text:
+        raise ValueError("it may have comments")
+    added = yaml.compose(yaml.safe_dump({key: {NAME: entry}}, sort_keys=False, allow_unicode=True))
+    whole = yaml.compose(text) or yaml.MappingNode(added.tag, [])
+    servers = next((value for name, value in whole.value if name.value == key), None)
+    if isinstance(servers, yaml.MappingNode) and servers.value:
+        others = [pair for pair in servers.value if pair[0].value != NAME]
+        servers.value = [*others, *added.value[0][1].value]
+    else:
+        others = [pair for pair in whole.value if pair[0].value != key]
+        whole.value, whole.flow_style = [*others, *added.value], False
+    return str(yaml.serialize(whole, allow_unicode=True))
