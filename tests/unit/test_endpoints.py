@@ -161,6 +161,17 @@ def test_nobody_listening_is_an_error_of_the_connection() -> None:
         Web().post(f"http://127.0.0.1:{port}", {}, {}, seconds=30.0, most=1 << 20)
 
 
+@pytest.mark.parametrize("proxy", ["http://a:b:c", "ftp://there"])
+def test_a_proxy_of_no_use_is_an_error_of_the_endpoint(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    client = EndpointClient(Endpoint("http://localhost:9", "/x", "model", "embed"))
+    with pytest.raises(EndpointFailed, match="proxy") as failure:
+        client.reply({}, most=100, waiting=True)
+    assert "HTTP_PROXY" in failure.value.hint
+
+
 @pytest.mark.parametrize(
     ("wanted", "seconds"),
     [("7", 7.0), ("1e400", None), ("-1", None), ("nan", None), ("9" * 5000, None), ("soon", None)],

@@ -98,8 +98,14 @@ class EndpointClient:
 
         endpoint = self._endpoint
         headers = self._headers()
-        with self._opening:
-            self._web = self._web or Web()
+        try:
+            with self._opening:
+                self._web = self._web or Web()
+        except (httpx2.InvalidURL, ValueError, ImportError) as error:
+            raise self.failed(
+                f"cannot be asked through the proxy that the environment names: {error}",
+                "Correct HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or unset them.",
+            ) from error
         address = f"{endpoint.url.rstrip('/')}{endpoint.path}"
         seconds = min(endpoint.timeout, until - time.monotonic())
         try:
