@@ -240,8 +240,9 @@ def check_arguments(
         if row.name in values:
             other = name if name != row.name else next(one for one in given if one in row.aliases)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")
-        named = replace(row, name=name)  # a refusal uses the name that the call used
-        read = named.read(value) if written else named.guess(value) if guessed else value
+        named, read = replace(row, name=name), value  # a refusal uses the name that the call used
+        if written or guessed:
+            read = named.read(value) if written else named.guess(value)
         if not (row.unless & given.keys() and isinstance(read, str) and not read.strip()):
             values[row.name] = named.check(read)
     for row in rows:

@@ -110,11 +110,10 @@ def _run(
     if not takes_vectors(stamp) and expected.why_no_model:
         notice = f"Indexed for keyword search only. {expected.why_no_model}"
         return replace(report, notices=(notice,))
-    if takes_vectors(stamp) and report.added:
-        embedder, known = parts.embedder, (DEFAULT, read_fit(folder))
+    if takes_vectors(stamp) and report.added and parts.embedder is not None:
         with suppress(DowseError, OSError):  # the index is good without a fit for its model
-            name = model_name(embedder.model.key) if embedder is not None else DEFAULT.model
-            if name not in {one.model for one in known if one is not None}:
+            name, fit = model_name(parts.embedder.model.key), read_fit(folder)
+            if name != DEFAULT.model and (fit is None or fit.model != name):
                 fit_confidence(engine, announce)
     return report
 

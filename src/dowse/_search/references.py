@@ -16,6 +16,7 @@ from dowse._index.source.roots import Root
 from dowse._model import DocumentEntry, Heading, Link, Passage, StoredDocument
 from dowse._model.ports import IndexReader
 from dowse._text.links import WIKILINK, choose, names_of, names_of_target, read_wikilink
+from dowse._text.markdown import rest_of_line
 from dowse._text.matching import fold, fold_name
 from dowse.errors import DowseError, NotFound, UsageError
 
@@ -63,9 +64,7 @@ def _heading(headings: Sequence[Heading], text: str, wanted: str, start: int) ->
 
 
 def _own_anchor(text: str, heading: Heading) -> str:
-    found = _OWN_ANCHOR.search(
-        text[heading.start : text.find("\n", heading.start) % (len(text) + 1)]
-    )
+    found = _OWN_ANCHOR.search(rest_of_line(text, heading.start))
     return fold(found[1]) if found else ""
 
 

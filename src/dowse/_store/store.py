@@ -264,7 +264,8 @@ class EmbeddedStore:
 
     def _open(self, connection: sqlite3.Connection) -> Indexes | None:
         database, elsewhere = Database(connection), self._elsewhere
-        return (elsewhere and elsewhere.open(database)) or self._replicas.open(database)
+        indexes = elsewhere.open(database) if elsewhere else None
+        return indexes or self._replicas.open(database)
 
 
 def _remove(path: Path) -> None:

@@ -183,7 +183,8 @@ class VectorIndex:
 
     def _scores(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
         size = self._starts[-1]
-        if 4 * len(rows) > size <= self._exact_rows:  # otherwise gathering them is cheaper
+        # Otherwise gathering the rows is cheaper.
+        if size <= self._exact_rows and 4 * len(rows) > size:
             scores: NDArray[np.float32] = np.vecdot(self._matrix, vector)[rows]
             return scores
         found: NDArray[np.float32] = np.vecdot(self._gather(rows), vector)

@@ -424,12 +424,19 @@ def _end_of_comment(found: re.Match[str]) -> int:
         close = _END_OF_HTML.search(text, start)
         return close.end() if close else len(text)
     end = text.find(_OBSIDIAN, start)
-    is_alone = not text[start : text.find("\n", start) % (len(text) + 1)].strip()
+    is_alone = not rest_of_line(text, start).strip()
     is_in_one_paragraph = text.find("\n\n", start, end) < 0 and text[end - 1] != "`"
     return end + 2 if end >= 0 and (is_alone or is_in_one_paragraph) else start
 
 
 # ── Lines ──────────────────────────────────────────────────────────────────────
+
+
+def rest_of_line(text: str, start: int) -> str:
+    """Return the text from a place to the end of its line."""
+    end = text.find("\n", start)
+    return text[start:] if end < 0 else text[start:end]
+
 
 _STEP = 1024  # characters between two places whose line is known
 

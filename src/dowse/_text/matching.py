@@ -93,8 +93,9 @@ def _ordered(sign: Sign, wanted: str) -> Callable[[str], bool]:
         if number is not None and (found := _number(written)) is not None:
             return holds(found, number)
         if period is not None and (moment := _moment(written)) is not None:
-            is_before = moment < period[sign in {"<=", ">"}]
-            return is_before == (sign in {"<", "<="})
+            begin, end = period
+            is_before = moment < (begin if sign in {"<", ">="} else end)
+            return is_before if sign in {"<", "<="} else not is_before
         if number is not None or period is not None:
             return False
         return bool(written) and holds((written > wanted) - (written < wanted), 0)

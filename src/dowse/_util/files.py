@@ -151,7 +151,10 @@ def move(old: Path, new: Path) -> None:
     deadline = time.monotonic() + _MOMENTS
     while True:
         try:
-            old.rename(new) if old.is_dir() else old.replace(new)
+            if old.is_dir():
+                old.rename(new)
+            else:
+                old.replace(new)
         except PermissionError:
             if os.name != "nt" or time.monotonic() > deadline:
                 raise

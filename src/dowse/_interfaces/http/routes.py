@@ -338,11 +338,15 @@ class SwitchesRecord(Struct, frozen=True):
         for setting in (known[name] for name in settable("search")):
             is_choice = get_origin(setting.type) is Literal
             choices = tuple(str(one) for one in get_args(setting.type) if one) if is_choice else ()
-            kind = msgspec.json.schema(setting.type).get("type")
+            kind: Any = msgspec.json.schema(setting.type).get("type")
+            if choices:
+                kind = "choice"
+            elif kind not in _SWITCHES:
+                kind = "string"
             switch = SwitchRecord(
                 name=setting.name,
                 section=setting.name.partition(".")[0],
-                type="choice" if choices else kind if kind in _SWITCHES else "string",
+                type=kind,
                 choices=choices,
                 value=chosen.settings.value(setting.name),
                 default=setting.default,

@@ -591,7 +591,10 @@ def _remove(folder: Path, lock: FileLock | None) -> None:
     """Remove all but the lock first, so that what is left after a crash can be recognised."""
     for path in folder.iterdir():
         if path.name != _LOCK or not lock:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
     if lock:
         lock.release()
     shutil.rmtree(folder, ignore_errors=True)

@@ -203,7 +203,8 @@ def _read_topics(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
             if match := _NUMBER.fullmatch(line):
                 identifier = match[1]
             match = _TITLE.fullmatch(line)
-            text = match[1] if match else line if waiting else ""
+            following = line if waiting else ""
+            text = match[1] if match else following
             waiting = bool(match) and not text
             if not text:
                 continue

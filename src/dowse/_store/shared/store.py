@@ -83,7 +83,10 @@ class LocalIndexes(Replicas):
         self.close()
         with self._locked():
             for path in [*self._folder.glob("keyword*"), *self._folder.glob("vectors*")]:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
     def _locked(self) -> AbstractContextManager[None]:
         return writer_lock(self._folder, _PATIENCE)
