@@ -469,20 +469,20 @@ class Engine(AbstractContextManager["Engine"]):
 
         return indexing.fit_confidence(self, announce)
 
-    def reset(self, wait: float = 10.0) -> None:
+    def reset(self, wait: float = 10.0, stamp: Stamp | None = None) -> None:
         """Empty the index; known vectors are kept, so that indexing again is quick.
 
         An index that cannot be opened any more, or is of another version, is removed altogether.
         """
         try:
-            self._start(wait)
+            self._start(wait, stamp)
         except (Damaged, StampMismatch):
             self.parts.store.discard(wait)
-            self._start(wait)
+            self._start(wait, stamp)
 
-    def _start(self, wait: float) -> None:
+    def _start(self, wait: float, stamp: Stamp | None) -> None:
         with self.parts.store.write(wait) as writer:
-            writer.start(self.expected_stamp().whole)
+            writer.start(stamp or self.expected_stamp().whole)
 
     # ── The state of the index ───────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,19 @@ from msgspec.structs import replace
 
 from dowse._index.pipeline import run_indexing
 from dowse._index.source.watch import watch
-from dowse._model import Announce, Event, IndexReport, ModelFit, Shard
+from dowse._model import (
+    Announce,
+    Batch,
+    ChunkedDocument,
+    Event,
+    IndexedDocument,
+    IndexReport,
+    ModelFit,
+    Shard,
+    Vector,
+    text_key,
+)
+from dowse._model.ports import IndexReader, IndexWriter
 from dowse._project.engine import takes_vectors
 from dowse._project.state import note_unread, noted
 from dowse._search.confidence import DEFAULT, model_name, read_fit, write_fit
@@ -130,6 +142,61 @@ def fit_confidence(engine: Engine, announce: Announce) -> ModelFit | None:
     if fit is not None:
         write_fit(engine.project.folder, fit)
     return fit
+
+
+# ── Storing documents that are prepared already, as those of another index are ───────────────────
+
+_DOCUMENTS = 256  # of a transaction at most
+_LARGEST = 16_000_000  # bytes of memory that its texts and vectors take
+_PER_CHARACTER = 8
+
+PreparedDocument = tuple[IndexedDocument, Mapping[bytes, Vector]]
+"""A document as an index takes it, with vectors by text key."""
+
+
+def store_documents(
+    writer: IndexWriter,
+    documents: Iterable[PreparedDocument],
+    progress: Callable[[int], None],
+) -> None:
+    """Store documents, as many at once as memory holds easily."""
+    done = 0
+    for batch in _batches(documents):
+        writer.apply(batch)
+        done += len(batch.put)
+        progress(done)
+
+
+def _batches(
+    documents: Iterable[PreparedDocument],
+) -> Iterator[Batch]:
+    put: list[IndexedDocument] = []
+    vectors: dict[bytes, Vector] = {}
+    size = 0
+    for document, own in documents:
+        put.append(document)
+        vectors |= own
+        size += _PER_CHARACTER * len(document.chunked.document.text)
+        size += sum(vector.nbytes for vector in own.values())
+        if len(put) >= _DOCUMENTS or size >= _LARGEST:
+            yield Batch(put=tuple(put), vectors=vectors)
+            put, vectors, size = [], {}, 0
+    if put:
+        yield Batch(put=tuple(put), vectors=vectors)
+
+
+def with_vectors(
+    reader: IndexReader, documents: Iterable[ChunkedDocument]
+) -> Iterator[PreparedDocument]:
+    """Look up the vectors that an index has for documents of it, cut in whatever way."""
+    files = reader.catalogue.files()
+    for chunked in documents:
+        keys = {text_key(chunked.embedding_text(one)) for one in chunked.chunks}
+        known = reader.text_vectors.known(list(keys))
+        yield IndexedDocument(chunked, files[chunked.document.id]), known
+
+
+# ── Following a folder ────────────────────────────────────────────────────────
 
 
 class _SettingsChanged(Exception):

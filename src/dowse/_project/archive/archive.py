@@ -102,7 +102,7 @@ class DocumentLine(Struct, frozen=True):
     modified: float
     file: FileState
     text: str
-    community: int | None = None
+    community: Count | None = None
 
 
 class ChunkLine(Struct, frozen=True):

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from filelock import FileLock, Timeout
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, field
 
 from dowse._config.schema import Settings, known_settings
 from dowse._embed.models import KNOWN_MODELS
@@ -34,7 +34,6 @@ from dowse._index.source.secrets import redact
 from dowse._model import (
     EMBEDDING_TEXT_VERSION,
     Announce,
-    Batch,
     ChunkedDocument,
     Counts,
     Event,
@@ -55,6 +54,7 @@ from dowse._project.archive.archive import (
     open_archive,
 )
 from dowse._project.engine import Parts, expected_stamp, takes_vectors
+from dowse._project.indexing import PreparedDocument, store_documents
 from dowse._project.registry import ELSEWHERE, TRASH, Project, update_toml
 from dowse._project.workspace import Workspace
 from dowse._text.scripts import is_latin
@@ -196,9 +196,18 @@ MAY_SET: Mapping[str, str] = {
 }
 """Every setting that an export may bring, and why it is taken."""
 
-_TABLES = ("chunk", "keyword")  # of the stamp
-_MOST_DIMENSIONS = 65_536
 _LONGEST_TEXT = 200  # characters of a value, and of the name of a model
+
+_Text = Annotated[str, Meta(max_length=_LONGEST_TEXT)]
+
+
+class _BuiltWith(Struct, frozen=True):
+    """What an import reads of the stamp of an export."""
+
+    model: _Text
+    dimensions: Annotated[int, Meta(ge=0, le=65_536)]
+    chunk: dict[str, Any] = field(default_factory=dict)
+    keyword: dict[str, Any] = field(default_factory=dict)
 
 
 def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) -> None:
@@ -214,50 +223,38 @@ def _carry_settings(workspace: Workspace, project: Project, manifest: Manifest) 
     current = workspace.settings(project).settings
     for name, wish in wishes.items():
         # Who wants no vectors, or has them made elsewhere, is not talked into a local model.
-        if name.startswith("embed.") and current.embed.provider != "local":
-            continue
-        if wish != current.value(name):
+        is_foreign = name.startswith("embed.") and current.embed.provider != "local"
+        if not is_foreign and wish != current.value(name):
             update_toml(project.settings_file, name, wish)
 
 
-def _carried(manifest: Manifest) -> dict[str, Any]:
+def _carried(manifest: Manifest) -> dict[str, bool | int | float | str]:
     """Read the settings that an export brings: numbers, switches and short words."""
-    _check_stamp(manifest.stamp)
-    tables = {name: manifest.stamp.get(name, {}) for name in _TABLES}
-    if manifest.embed.get("model") in KNOWN_MODELS:
-        tables["embed"] = manifest.embed
-    wishes = {}
-    for section, table in tables.items():
-        for option, value in table.items():
-            if (name := f"{section}.{option}") not in MAY_SET:
-                continue
-            if not isinstance(value, str | int | float) or len(str(value)) > _LONGEST_TEXT:
-                raise _unfit(f"{name} is no number and no word")
-            wishes[name] = value
-    return wishes
-
-
-def _check_stamp(stamp: Stamp) -> None:
-    model, dimensions = stamp.get("model"), stamp.get("dimensions")
-    if not isinstance(model, str) or not model.isprintable() or len(model) > _LONGEST_TEXT:
-        raise _unfit("its model has no name")
-    if isinstance(dimensions, bool) or not isinstance(dimensions, int):
-        raise _unfit("it does not say how long its vectors are")
-    if not 0 <= dimensions <= _MOST_DIMENSIONS or bool(dimensions) != takes_vectors(stamp):
-        raise _unfit(f"its vectors cannot have {dimensions} dimensions")
-    if not all(isinstance(stamp.get(name, {}), dict) for name in _TABLES):
-        raise _unfit("it does not say how it was cut")
-
-
-def _unfit(what: str) -> Damaged:
-    return Damaged(f"The export does not say what it was made with: {what}.", "Export it again.")
+    try:
+        built = msgspec.convert(manifest.stamp, _BuiltWith)
+        if not built.model.isprintable() or bool(built.dimensions) != takes_vectors(manifest.stamp):
+            raise ValueError("its model and its dimensions do not belong together")
+        embed = manifest.embed if manifest.embed.get("model") in KNOWN_MODELS else {}
+        wishes = {
+            f"{section}.{option}": value
+            for section, table in (
+                ("chunk", built.chunk),
+                ("keyword", built.keyword),
+                ("embed", embed),
+            )
+            for option, value in table.items()
+            if f"{section}.{option}" in MAY_SET
+        }
+        return msgspec.convert(wishes, dict[str, bool | int | float | _Text])
+    except ValueError as error:  # msgspec's errors are such
+        raise Damaged(
+            f"The export does not say what it was made with: {error}.", "Export it again."
+        ) from error
 
 
 # ── Filling the index ─────────────────────────────────────────────────────
 
-_DOCUMENTS = 256
-_CHARACTERS = 2_000_000
-_NUMBERS = 1 << 22  # in the vectors of a batch: four bytes each
+_NUMBERS = 1 << 22  # in the vectors that are kept at once: four bytes each
 _NUMBERS_OF_DOCUMENT = 1 << 25
 _LONGEST_ID = 4096  # bytes, as for any path
 _LONGEST_FILE_NAME = 255  # bytes of a file's name
@@ -363,11 +360,16 @@ def fill(
     dimensions = int(archive.manifest.stamp["dimensions"])
     writer.expect(chunked for _, _, chunked in _documents(archive, settings))
     communities: dict[str, int] = {}
-    done = 0
-    for batch in _batches(archive, settings, communities, dimensions):
-        writer.apply(batch if keep_vectors else structs.replace(batch, vectors={}))
-        done += len(batch.put)
-        announce(Event("import", done, archive.manifest.documents))
+
+    def documents() -> Iterator[PreparedDocument]:
+        for line, chunks, chunked in _documents(archive, settings):
+            if line.community is not None:
+                communities[line.id] = line.community
+            vectors = _vectors(chunks, chunked, dimensions)  # they are checked in any case
+            yield IndexedDocument(chunked, line.file), vectors if keep_vectors else {}
+
+    total = archive.manifest.documents
+    store_documents(writer, documents(), lambda done: announce(Event("import", done, total)))
     words: dict[bytes, Vector] = {}
     for line in archive.words():
         words[text_key(line.word)] = _vector(line.vector, dimensions)
@@ -378,64 +380,41 @@ def fill(
     writer.set_communities(communities)
 
 
-def _batches(
-    archive: Archive, settings: Settings, communities: dict[str, int], dimensions: int
-) -> Iterator[Batch]:
-    """Gather documents that are stored together, and note their communities."""
-    put: list[IndexedDocument] = []
-    vectors: dict[bytes, Vector] = {}
-    characters = 0
-    for line, chunks, chunked in _documents(archive, settings):
-        put.append(IndexedDocument(chunked, line.file))
-        vectors |= _vectors(chunks, chunked, dimensions)
-        characters += len(line.text)
-        if line.community is not None:
-            communities[line.id] = line.community
-        numbers = len(vectors) * dimensions
-        if len(put) >= _DOCUMENTS or characters >= _CHARACTERS or numbers >= _NUMBERS:
-            yield Batch(put=tuple(put), vectors=vectors)
-            put, vectors, characters = [], {}, 0
-    if put:
-        yield Batch(put=tuple(put), vectors=vectors)
-
-
 def _documents(
     archive: Archive, settings: Settings
 ) -> Iterator[tuple[DocumentLine, Iterator[ChunkLine], ChunkedDocument]]:
-    """Read all documents as lines, each with the lines of its chunks, and cut as here."""
+    """Read all documents as lines, each with the lines of its chunks, and cut as here.
+
+    Refuse a document that could not come from a folder.
+    """
     seen = set[str]()
+    longest = settings.read.max_bytes
     for line, chunks in archive.documents():
-        _check(line, seen, settings.read.max_bytes)
+        parts, state = line.id.split("/"), line.file
+        is_path = all(
+            part not in {"", ".", ".."} and len(part.encode()) <= _LONGEST_FILE_NAME
+            for part in parts
+        )
+        if not is_path or "\0" in line.id or len(line.id.encode()) > _LONGEST_ID:
+            raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
+        if line.id in seen:
+            raise _wrong(f"it has {line.id!r} twice")
+        seen.add(line.id)
+        if "\0" in line.text or "\r" in line.text:
+            raise _wrong(f"{line.id!r} holds characters that no text has")
+        if len(line.text) > longest:
+            raise Refused(
+                f"{line.id!r} has {len(line.text):,} characters, the limit is {longest:,}.",
+                "Raise the limit with: dowse config set read.max_bytes NUMBER",
+            )
+        is_file = 0 <= state.size <= _LARGEST and abs(state.mtime_ns) <= _LARGEST
+        if not is_file or len(state.digest) > _LONGEST_DIGEST:
+            raise _wrong(f"{line.id!r} has a size, a time or a checksum that no file has")
         try:
             text = redact(line.text, settings.read.redact)[0]  # as it would be read from its file
         except Unreadable as error:
             raise _wrong(f"{line.id!r} cannot be used: {error.reason}") from error
         yield line, chunks, chunk(parse(line.id, text), settings.chunk)
-
-
-def _check(line: DocumentLine, seen: set[str], longest: int) -> None:
-    """Refuse a document that could not come from a folder."""
-    parts = line.id.split("/")
-    is_path = all(part not in {"", ".", ".."} for part in parts) and "\0" not in line.id
-    longest_part = max(len(part.encode()) for part in parts)
-    if not is_path or longest_part > _LONGEST_FILE_NAME or len(line.id.encode()) > _LONGEST_ID:
-        raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
-    if line.id in seen:
-        raise _wrong(f"it has {line.id!r} twice")
-    seen.add(line.id)
-    if "\0" in line.text or "\r" in line.text:
-        raise _wrong(f"{line.id!r} holds characters that no text has")
-    if len(line.text) > longest:
-        raise Refused(
-            f"{line.id!r} has {len(line.text):,} characters, the limit is {longest:,}.",
-            "Raise the limit with: dowse config set read.max_bytes NUMBER",
-        )
-    state = line.file
-    numbers = (state.size, state.mtime_ns, line.community or 0)
-    if state.size < 0 or any(abs(one) > _LARGEST for one in numbers):
-        raise _wrong(f"{line.id!r} has a size or a time that no file has")
-    if len(state.digest) > _LONGEST_DIGEST:
-        raise _wrong(f"{line.id!r} has a checksum that no file has")
 
 
 def _vectors(
@@ -547,7 +526,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 def abandoned(where: Locations) -> list[Path]:
     """List the folders that killed imports and removals have left."""
-    return [*_trash(where), *(folder for folder, _ in _left_by_imports(where))]
+    return [folder for folder, _ in _leftovers(where)]
 
 
 def clear_abandoned(where: Locations) -> int:
@@ -556,27 +535,21 @@ def clear_abandoned(where: Locations) -> int:
     A project that one of them had moved aside, and did not replace yet, is moved back.
     """
     cleared = 0
-    for folder in _trash(where):
-        remove_folder(folder)
-        cleared += not folder.exists()
-    for folder, lock in _left_by_imports(where):
+    for folder, lock in _leftovers(where):
         with suppress(OSError):
             for aside in folder.glob(f"{_FORMER}*"):
                 home = where.projects / aside.name.removeprefix(_FORMER)
                 if not home.exists():
                     move_folder(aside, home)
             _remove(folder, lock)
-            cleared += not folder.exists()
+        cleared += not folder.exists()
     return cleared
 
 
-def _trash(where: Locations) -> list[Path]:
-    """List removed projects that are still there: nobody uses them."""
-    return sorted(where.data.glob(f"{TRASH}*"))
-
-
-def _left_by_imports(where: Locations) -> Iterator[tuple[Path, FileLock | None]]:
-    """List the folders that belong to no living import, each with its lock, which is held."""
+def _leftovers(where: Locations) -> Iterator[tuple[Path, FileLock | None]]:
+    """List removed projects, and folders of no living import, each with its lock, now held."""
+    for trash in sorted(where.data.glob(f"{TRASH}*")):
+        yield trash, None
     for folder in sorted(where.data.glob(f"{_PREFIX}*")):
         lock = FileLock(folder / _LOCK, mode=PRIVATE_FILE)
         with suppress(OSError, Timeout):  # it is gone, or an import is using it
@@ -589,12 +562,9 @@ def _left_by_imports(where: Locations) -> Iterator[tuple[Path, FileLock | None]]
 
 def _remove(folder: Path, lock: FileLock | None) -> None:
     """Remove all but the lock first, so that what is left after a crash can be recognised."""
-    for path in folder.iterdir():
-        if path.name != _LOCK or not lock:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink()
-    if lock:
+    if lock is not None:
+        for path in folder.iterdir():
+            if path.name != _LOCK:
+                remove_folder(path)
         lock.release()
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)

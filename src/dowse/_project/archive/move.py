@@ -7,7 +7,7 @@ project switches to its new store only after both gave the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Annotated, Any
 
@@ -17,17 +17,18 @@ from msgspec.structs import replace
 from dowse._config.schema import Settings
 from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
+from dowse._index.options import ChunkOptions
 from dowse._model import (
     Announce,
     Batch,
     ChunkedDocument,
     Event,
-    IndexedDocument,
     Vector,
     silent,
     text_key,
 )
-from dowse._model.ports import IndexReader, IndexWriter, Store
+from dowse._model.ports import IndexReader, Store
+from dowse._project.indexing import store_documents, with_vectors
 from dowse._project.registry import Project
 from dowse._project.workspace import INDEXES, Workspace, open_store
 from dowse._util.messages import hide_secrets
@@ -36,7 +37,6 @@ from dowse.errors import Damaged, NotFound, UsageError
 HERE = "here"
 """The name of the store in the project's folder, as a place to move to."""
 
-_AT_ONCE = 64  # documents that are stored together
 _WAIT = 10.0  # seconds for another writer to end
 _AGREEMENT = 0.7  # share of the first results that must be the same, on average
 
@@ -116,18 +116,6 @@ def _copy(
                 f"Index it with: dowse index -p {project.name}",
             )
 
-        def cut(name: str) -> ChunkedDocument:
-            stored = reading.catalogue.document(name)
-            if stored is None:
-                raise Damaged(f"The index has no text of {name}.", "Look at it with: dowse doctor")
-            chunked = chunk(parse(name, stored.text), settings.chunk)
-            if chunked.chunks != stored.chunks:
-                raise Damaged(
-                    f"{name} was cut by other rules than those that hold now.",
-                    "Rebuild the index first with: dowse index --rebuild",
-                )
-            return chunked
-
         with target.write(_WAIT) as writing:
             if writing.catalogue.stamp() != stamp:
                 writing.start(stamp)
@@ -135,14 +123,12 @@ def _copy(
             if gone := sorted(there.keys() - wanted.keys()):
                 writing.apply(Batch(gone=tuple(gone)))
             missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
+            announce(Event("move", 0, len(missing)))
             if not there:
-                announce(Event("move", 0, len(missing)))
-                writing.expect(cut(name) for name in missing)
-            copy_documents(
-                reading,
+                writing.expect(_cut(reading, missing, settings.chunk))
+            store_documents(
                 writing,
-                missing,
-                cut,
+                with_vectors(reading, _cut(reading, missing, settings.chunk)),
                 lambda done: announce(Event("move", done, len(missing))),
             )
             words = reading.vocabulary.most_frequent(settings.learned_words)
@@ -166,21 +152,21 @@ def _copy(
     )
 
 
-def copy_documents(
-    reading: IndexReader,
-    writing: IndexWriter,
-    names: Sequence[str],
-    cut: Callable[[str], ChunkedDocument],
-    progress: Callable[[int], None],
-) -> None:
-    """Store documents of one index in another, cut in some way, with the vectors that fit."""
-    files = reading.catalogue.files()
-    for start in range(0, len(names), _AT_ONCE):
-        progress(start)
-        put = [IndexedDocument(cut(one), files[one]) for one in names[start : start + _AT_ONCE]]
-        texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
-        known = reading.text_vectors.known(list({text_key(text) for text in texts}))
-        writing.apply(Batch(put=tuple(put), vectors=known))
+def _cut(
+    reading: IndexReader, names: Iterable[str], options: ChunkOptions
+) -> Iterator[ChunkedDocument]:
+    """Cut documents from the text that the index has; raise `Damaged` if it has them otherwise."""
+    for name in names:
+        stored = reading.catalogue.document(name)
+        if stored is None:
+            raise Damaged(f"The index has no text of {name}.", "Look at it with: dowse doctor")
+        chunked = chunk(parse(name, stored.text), options)
+        if chunked.chunks != stored.chunks:
+            raise Damaged(
+                f"{name} was cut by other rules than those that hold now.",
+                "Rebuild the index first with: dowse index --rebuild",
+            )
+        yield chunked
 
 
 # ── Whether two stores hold and find the same, by a sample of searches ────────────

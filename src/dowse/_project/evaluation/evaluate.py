@@ -25,7 +25,6 @@ from msgspec.structs import replace
 from dowse._config.presets import PRESETS
 from dowse._config.schema import (
     MANY_WORDS,
-    Settings,
     assigned,
     change_search,
     is_of_a_search,
@@ -34,11 +33,9 @@ from dowse._config.schema import (
 from dowse._index.chunk import chunk
 from dowse._index.pipeline import find_communities
 from dowse._index.vectors import VectorMaker
-from dowse._model import Announce, ChunkedDocument, Event, context_of, silent, text_key
-from dowse._model.ports import Store
+from dowse._model import Announce, Event, context_of, silent, text_key
 from dowse._model.store_options import StoreOptions
-from dowse._project.archive.move import copy_documents
-from dowse._project.engine import Engine, Parts, expected_stamp, takes_vectors
+from dowse._project.engine import Engine, takes_vectors
 from dowse._project.evaluation.collections import (
     Collection,
     JudgedQuery,
@@ -60,6 +57,7 @@ from dowse._project.evaluation.measures import (
     report,
 )
 from dowse._project.evaluation.own_queries import OwnQuery, hide
+from dowse._project.indexing import store_documents, with_vectors
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
@@ -67,7 +65,7 @@ from dowse._search.request import SearchRequest
 from dowse._search.strategies import STRATEGIES
 from dowse._util.files import PRIVATE_FILE, make_private_folder, real_path
 from dowse._util.messages import counted
-from dowse.errors import Damaged, Locked, NotFound, StampMismatch, UsageError
+from dowse.errors import Locked, NotFound, StampMismatch, UsageError
 
 # ── What is searched ────────────────────────────────────────────────────────────
 
@@ -191,41 +189,35 @@ def hidden_copy(
         ) from None
     judged = tuple(query.judged for query in queries)
     with held, Engine(project, settings, parts) as copy:
-        made = _fill(engine, parts, settings, queries, announce)
+        made = _fill(engine, copy, queries, announce)
         collection = Collection(project.name, None, judged)
         yield Bench(collection, copy, {}, tuple(made.notices), made.made)
 
 
 def _fill(
-    engine: Engine,
-    parts: Parts,
-    settings: Settings,
-    queries: Sequence[OwnQuery],
-    announce: Announce,
+    engine: Engine, copy: Engine, queries: Sequence[OwnQuery], announce: Announce
 ) -> VectorMaker:
+    """Fill the copy with what is left of the documents when queries are hidden in them."""
     by_document: dict[str, list[OwnQuery]] = {}
     for query in queries:
         by_document.setdefault(query.document, []).append(query)
+    options, words = copy.settings.chunk, copy.settings.learned_words
     with engine.read() as reading:
-        expected = expected_stamp(settings, parts)
-        stamp = {**(reading.catalogue.stamp() or {}), **expected.text}
-
-        def cut(name: str) -> ChunkedDocument:
-            stored = reading.catalogue.document(name)
-            text = stored.text if stored else ""
-            return chunk(hide(name, text, by_document.get(name, ())), settings.chunk)
-
-        try:
-            _empty(parts.store, stamp)
-        except (Damaged, StampMismatch):  # broken, or of another version: it is only a copy
-            parts.store.discard(_WAIT)
-            _empty(parts.store, stamp)
-        with parts.store.write(_WAIT) as writing:
-            files = sorted(reading.catalogue.files())
-            copy_documents(
-                reading, writing, files, cut, lambda done: announce(Event("copy", done, len(files)))
+        stamp = {**(reading.catalogue.stamp() or {}), **copy.expected_stamp().text}
+        copy.reset(_WAIT, stamp)
+        names = sorted(reading.catalogue.files())
+        hidden = (
+            chunk(hide(one.entry.id, one.text, by_document.get(one.entry.id, ())), options)
+            for one in map(reading.catalogue.document, names)
+            if one is not None
+        )
+        with copy.parts.store.write(_WAIT) as writing:
+            store_documents(
+                writing,
+                with_vectors(reading, hidden),
+                lambda done: announce(Event("copy", done, len(names))),
             )
-            vectors = VectorMaker(parts.embedder if takes_vectors(stamp) else None, writing)
+            vectors = VectorMaker(copy.parts.embedder if takes_vectors(stamp) else None, writing)
             if vectors.can_embed:
                 waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
                 texts = [stored.embedding_text(context_of(stamp)) for stored in waiting]
@@ -235,15 +227,10 @@ def _fill(
                     lambda done: announce(Event("waiting", done, len(texts), "chunks")),
                 )
             writing.set_communities(find_communities(writing.links.all()))
-            words = reading.vocabulary.most_frequent(settings.learned_words)
-            writing.remember(reading.text_vectors.known([text_key(word) for word in words]))
-            writing.tidy(settings.learned_words)
+            frequent = reading.vocabulary.most_frequent(words)
+            writing.remember(reading.text_vectors.known([text_key(word) for word in frequent]))
+            writing.tidy(words)
     return vectors
-
-
-def _empty(store: Store, stamp: Mapping[str, Any]) -> None:
-    with store.write(_WAIT) as writing:
-        writing.start(dict(stamp))
 
 
 # ── Searching ───────────────────────────────────────────────────────────────────
