@@ -21,8 +21,8 @@ from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import McpEndpoint, build_server
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
-from dowse._search.answer import EndpointWriter
 from dowse._search.request import SearchRequest
+from dowse._search.writer import EndpointWriter
 from mcp_client import text_of, with_client
 from serving import serving
 

@@ -13,8 +13,7 @@ from itertools import takewhile
 import httpx2
 import pytest
 
-from dowse._util.endpoints import Endpoint, EndpointClient
-from dowse._util.http import Web, requested_pause
+from dowse._util.endpoints import Endpoint, EndpointClient, Web, requested_pause
 from dowse.errors import EndpointFailed
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

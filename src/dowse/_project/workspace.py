@@ -28,13 +28,12 @@ from dowse._embed.open import can_rerank, open_embedder, open_reranker
 from dowse._embed.options import EmbedOptions
 from dowse._index.source.roots import Root
 from dowse._model import Announce, IndexReport, silent
-from dowse._model.ports import Analyzer, Embedder, Reranker, Store
+from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Parts
 from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
-from dowse._search.answer import EndpointWriter
 from dowse._store.places import Places
 from dowse._store.vectors import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
@@ -133,13 +132,18 @@ class Workspace:
 
         # Searches that may wait for others need no limit.
         waits = given.embedder or given.store or settings.store.url or embed.provider == "endpoint"
+        writer: Writer | None = None
+        if settings.answer.endpoint_url:
+            from dowse._search.writer import EndpointWriter  # noqa: PLC0415  it loads a client of HTTP
+
+            writer = EndpointWriter(settings.answer)
         fetched = settings.rerank.model
         return Parts(
             store,
             analyzer,
             embedder,
             rerankers(embed, embedder, cache_dir, announce, given.reranker, fetched=fetched),
-            EndpointWriter(settings.answer) if settings.answer.endpoint_url else None,
+            writer,
             default,
             nullcontext() if waits else _COMPUTING,
         )

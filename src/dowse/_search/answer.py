@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -30,8 +29,6 @@ from dowse._text.matching import TermsOf, Wanted
 from dowse._text.sentences import asking_part, is_finished, shorten, split_sentences
 from dowse._util.arrays import np
 from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
-from dowse._util.endpoints import Endpoint, EndpointClient, Wait
-from dowse._util.messages import encodable
 from dowse.errors import BadSettings, EmbedError, EndpointFailed
 
 _PASSAGES = 12  # of one document
@@ -464,73 +461,6 @@ def answer_of(chosen: Sequence[Sentence]) -> Answer | None:
         sources=tuple(dict.fromkeys(sentence.hit for sentence in chosen)),
         written_by="",
     )
-
-
-# ── The writer ──────────────────────────────────────────────────────────────────
-
-
-_MOST = 4 << 20  # bytes of an answer; a long one has some ten thousand
-_SHOWN = 200  # characters of a refusal that an error repeats
-_WITHOUT = (
-    "Or let answers consist of the documents' own words: dowse config set answer.endpoint_url ''"
-)
-_THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-
-
-class EndpointWriter:
-    """Lets a language model write through `/chat/completions`; may be used by several threads."""
-
-    def __init__(self, options: AnswerOptions, wait: Wait = time.sleep) -> None:
-        self._options = options
-        endpoint = Endpoint(
-            url=options.endpoint_url,
-            path="/chat/completions",
-            model=options.endpoint_model,
-            settings="answer",
-            api_key_env=options.api_key_env,
-            timeout=options.timeout,
-            otherwise=_WITHOUT,
-        )
-        self._client = EndpointClient(endpoint, wait)
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._options.endpoint_model
-
-    def write(self, instructions: str, material: str) -> str:
-        """Return what the model writes; raise `EndpointFailed` when it writes nothing."""
-        body: dict[str, Any] = {
-            "model": self._options.endpoint_model,
-            "messages": [
-                {"role": "system", "content": encodable(instructions)},
-                {"role": "user", "content": encodable(material)},
-            ],
-            "temperature": 0,
-            "stream": False,
-        }
-        reply = self._client.reply(body, most=_MOST, waiting=True)
-        if reply.status == 400 and "temperature" in reply.text:
-            # Some models take no other temperature than their own.
-            del body["temperature"]
-            reply = self._client.reply(body, most=_MOST, waiting=True)
-        self._client.check(reply)
-        try:
-            choice = reply.json()["choices"][0]
-            content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
-            if isinstance(content, list):  # some endpoints give the text in parts
-                content = "".join(part.get("text") or "" for part in content)
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-            raise self._client.useless(reply, "no text") from error
-        if refusal:
-            raise self._client.failed(f"declined to answer: {str(refusal)[:_SHOWN]}", _WITHOUT)
-        written = _THOUGHTS.sub("", "" if content is None else str(content)).strip()
-        if not written:
-            reason = str(choice.get("finish_reason") or "no reason given")[:_SHOWN]
-            raise self._client.failed(
-                f"wrote nothing ({reason})", "Try another model, or ask otherwise."
-            )
-        return written
 
 
 # ── An answer that a language model writes: what it is asked, and what is kept of its answer ───

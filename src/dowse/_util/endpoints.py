@@ -1,21 +1,30 @@
-"""A question to an OpenAI-compatible endpoint: when it is asked again, and how failures read."""
+"""A question to an OpenAI-compatible endpoint: when it is asked again, and how failures read.
+
+One exchange ends at its deadline, and its answer is never larger than allowed. A timeout per read
+is no deadline: a server that sends one byte per second never reaches it. So exchanges run on an
+event loop in a thread of its own, where the whole of one can be cancelled.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import os
 import threading
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any
 
+import httpx2
 from msgspec import Struct
 
 from dowse.errors import EndpointFailed
-
-if TYPE_CHECKING:
-    from dowse._util.http import Web
 
 _WORTH_RETRYING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _FIRST_PAUSE = 0.5  # seconds; each further pause is twice as long
@@ -68,8 +77,16 @@ class EndpointClient:
     def __init__(self, endpoint: Endpoint, wait: Wait = time.sleep) -> None:
         self._endpoint = endpoint
         self._wait = wait
-        self._opening = threading.Lock()
-        self._web: Web | None = None
+
+    @cached_property
+    def _web(self) -> Web:
+        try:
+            return Web()  # when it is first asked: it reads certificates
+        except (httpx2.InvalidURL, ValueError, ImportError) as error:
+            raise self.failed(
+                f"cannot be asked through the proxy that the environment names: {error}",
+                "Correct HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or unset them.",
+            ) from error
 
     def reply(self, body: Mapping[str, Any], *, most: int, waiting: bool) -> HttpReply:
         """Return the endpoint's answer, whatever its status, of at most so many bytes.
@@ -92,20 +109,7 @@ class EndpointClient:
 
     def _try(self, body: Mapping[str, Any], most: int, until: float) -> HttpReply | EndpointFailed:
         """Return an answer, or a failure that may pass; other failures are raised."""
-        import httpx2  # noqa: PLC0415  (only an endpoint needs the network)
-
-        from dowse._util.http import TooLarge, Web  # noqa: PLC0415  (as above)
-
-        endpoint = self._endpoint
-        headers = self._headers()
-        try:
-            with self._opening:
-                self._web = self._web or Web()
-        except (httpx2.InvalidURL, ValueError, ImportError) as error:
-            raise self.failed(
-                f"cannot be asked through the proxy that the environment names: {error}",
-                "Correct HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or unset them.",
-            ) from error
+        endpoint, headers = self._endpoint, self._headers()
         address = f"{endpoint.url.rstrip('/')}{endpoint.path}"
         seconds = min(endpoint.timeout, until - time.monotonic())
         try:
@@ -131,8 +135,6 @@ class EndpointClient:
             return failure
 
     def _pause(self, found: HttpReply | EndpointFailed, attempt: int, until: float) -> None:
-        from dowse._util.http import requested_pause  # noqa: PLC0415  (as above)
-
         pause = _FIRST_PAUSE * 2.0**attempt
         if isinstance(found, HttpReply):
             pause = requested_pause(found.headers.get("retry-after", "")) or pause
@@ -203,3 +205,75 @@ class EndpointClient:
     def _without_secrets(self, text: str) -> str:
         key = self._key()
         return text.replace(key, "***") if key else text
+
+
+# ── One exchange ─────────────────────────────────────────────────────────────
+
+_GZIP_OR_ZLIB = 47  # zlib's code for both
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
+
+_LOOP = asyncio.new_event_loop()
+threading.Thread(target=_LOOP.run_forever, name="network", daemon=True).start()
+
+
+class TooLarge(Exception):
+    """The answer is larger than allowed."""
+
+
+class Web:
+    """Connections to servers, kept open between exchanges; safe from several threads."""
+
+    def __init__(self) -> None:
+        # The deadline covers everything, so no single step needs a time of its own.
+        self._client = httpx2.AsyncClient(timeout=None, follow_redirects=False)
+        weakref.finalize(self, _close, self._client)
+
+    def post(
+        self, url: str, body: object, headers: Mapping[str, str], *, seconds: float, most: int
+    ) -> HttpReply:
+        """Send a record as JSON, and return an answer of at most so many bytes.
+
+        Raises `TimeoutError`, `TooLarge`, `zlib.error`, `httpx2.HTTPError` or `httpx2.InvalidURL`.
+        """
+        exchange = asyncio.wait_for(self._exchange(url, body, headers, most), max(seconds, 0.0))
+        future = asyncio.run_coroutine_threadsafe(exchange, _LOOP)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # Ctrl-C ends the exchange, too
+            raise
+
+    async def _exchange(
+        self, url: str, body: object, headers: Mapping[str, str], most: int
+    ) -> HttpReply:
+        content = bytearray()
+        sent = {"Accept-Encoding": "identity", **headers}
+        async with self._client.stream("POST", url, json=body, headers=sent) as answer:
+            async for part in answer.aiter_raw():
+                content += part
+                _check_size(content, most)
+        # Some servers compress unasked. An unknown encoding fails where the content is read.
+        if answer.headers.get("content-encoding", "").strip().lower() in _PACKED:
+            content = bytearray(zlib.decompressobj(_GZIP_OR_ZLIB).decompress(content, most + 1))
+            _check_size(content, most)
+        return HttpReply(answer.status_code, answer.headers, bytes(content))
+
+
+def _check_size(content: bytearray, most: int) -> None:
+    if len(content) > most:
+        raise TooLarge(f"its answer is larger than {most:,} bytes")
+
+
+def _close(client: httpx2.AsyncClient) -> None:
+    asyncio.run_coroutine_threadsafe(client.aclose(), _LOOP)
+
+
+def requested_pause(wanted: str) -> float | None:
+    """Return the seconds that a Retry-After asks for, as a number or a date; None for nonsense."""
+    seconds = 0.0
+    try:
+        seconds = float(wanted)
+    except ValueError:
+        with suppress(ValueError, OverflowError):
+            seconds = parsedate_to_datetime(wanted.strip()).timestamp() - time.time()
+    return seconds if math.isfinite(seconds) and seconds > 0 else None

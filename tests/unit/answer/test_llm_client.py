@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from dowse._search.answer import AnswerOptions, EndpointWriter
+from dowse._search.answer import AnswerOptions
+from dowse._search.writer import EndpointWriter
 from dowse.errors import EndpointFailed
 
 _KEY = "sk-very-secret-0815"
