@@ -8,13 +8,12 @@ them.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from dowse._util.files import PRIVATE_FILE, move, replace_file, sync_folder
+from dowse._util.files import replacing
 from dowse.errors import DowseError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -51,36 +50,18 @@ def check_outside_roots(workspace: Workspace, path: Path) -> Path:
 
 def write_output(workspace: Workspace, path: Path, data: bytes, *, force: bool) -> None:
     """Write a file that the user has named, whole or not at all."""
-    path = check_output(workspace, path, force=force)
-    with _explained(path):
-        replace_file(path, data)
+    with output_file(workspace, path, force=force) as file:
+        file.write(data)
 
 
 @contextmanager
 def output_file(workspace: Workspace, path: Path, *, force: bool) -> Iterator[IO[bytes]]:
     """Open a file that the user has named, to write in pieces; it appears once it is whole."""
     path = check_output(workspace, path, force=force)
-    with _explained(path):
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
-    partial = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            partial.chmod(PRIVATE_FILE)
+        with replacing(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        move(partial, check_output(workspace, path, force=force))
-    except BaseException:
-        with suppress(OSError):
-            partial.unlink()
-        raise
-    sync_folder(path.parent)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
+            check_output(workspace, path, force=force)  # another program may have made one
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}.", "Name a file in a folder that you own."

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -22,6 +23,8 @@ from dowse._util.process import is_running
 _RUN, _UNREAD = "run.json", "unread.json"
 _FEW = 20  # files or chunks: a run of fewer is over before anybody looks
 _SECONDS = 0.5  # between two notes
+
+_Note = TypeVar("_Note")
 
 
 class UnfinishedRun(msgspec.Struct, frozen=True):
@@ -53,13 +56,8 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
 
     Events that count files or chunks are noted now and then; all of them are passed on.
     """
-    file = folder / _RUN
     last: UnfinishedRun | None = None
     due = 0.0
-
-    def write(run: UnfinishedRun) -> None:
-        with suppress(OSError):
-            replace_file(file, msgspec.json.encode(run))
 
     def note(event: Event) -> None:
         nonlocal last, due
@@ -67,7 +65,7 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
             is_new = last is None or last.unit != event.unit
             last = UnfinishedRun(os.getpid(), event.done, event.total, event.unit)
             if is_new or time.monotonic() >= due:
-                write(last)
+                _write(folder / _RUN, last)
                 due = time.monotonic() + _SECONDS
         announce(event)
 
@@ -75,38 +73,39 @@ def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
         yield note
     except BaseException:
         if last is not None:
-            write(replace(last, process=0))
+            _write(folder / _RUN, replace(last, process=0))
         raise
-    with suppress(OSError):
-        file.unlink(missing_ok=True)
+    _write(folder / _RUN, None)
 
 
 def unfinished_run(folder: Path) -> UnfinishedRun | None:
     """Read the run that is noted in a project's folder; None when the last one was complete."""
-    try:
-        return msgspec.json.decode(read_small(folder / _RUN), type=UnfinishedRun)
-    except UNREADABLE:
-        return None
+    return _read(folder / _RUN, UnfinishedRun)
 
 
 def note_unread(folder: Path, ids: Iterable[str], began_ns: int, *, whole: bool) -> None:
     """Note the files that a run, which began then, could not read; a `whole` run saw all files."""
-    unread = ({} if whole else _unread(folder)) | dict.fromkeys(ids, began_ns)
-    with suppress(OSError):  # a note that is missing only makes a status less precise
-        if unread:
-            replace_file(folder / _UNREAD, msgspec.json.encode(unread))
-        else:
-            (folder / _UNREAD).unlink(missing_ok=True)
+    known = {} if whole else _read(folder / _UNREAD, dict[str, int])
+    _write(folder / _UNREAD, (known or {}) | dict.fromkeys(ids, began_ns))
 
 
 def unread_of(folder: Path, sources: Iterable[SourceFile]) -> set[str]:
     """Return those of some files that could not be read, and have not changed since."""
-    unread = _unread(folder)
+    unread = _read(folder / _UNREAD, dict[str, int]) or {}
     return {one.id for one in sources if one.mtime_ns < unread.get(one.id, 0)}
 
 
-def _unread(folder: Path) -> dict[str, int]:
+def _read(file: Path, kind: type[_Note]) -> _Note | None:
     try:
-        return msgspec.json.decode(read_small(folder / _UNREAD), type=dict[str, int])
+        return msgspec.json.decode(read_small(file), type=kind)
     except UNREADABLE:
-        return {}
+        return None
+
+
+def _write(file: Path, note: UnfinishedRun | dict[str, int] | None) -> None:
+    """Write a note, or remove it when there is nothing to say; if it cannot be, it is only lost."""
+    with suppress(OSError):
+        if note:
+            replace_file(file, msgspec.json.encode(note))
+        else:
+            file.unlink(missing_ok=True)

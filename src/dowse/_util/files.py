@@ -1,7 +1,7 @@
-"""How dowse writes and reads its own files.
+"""Write and read dowse's own files.
 
-It writes them private to the user and whole after a crash or a power cut. It reads small ones that
-others may have written: bounded, and every failure is foreseen.
+They are private to the user, and whole after a crash or a power cut. Small ones that others may
+have written are read within bounds, and every failure is foreseen.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -29,7 +30,7 @@ _MOMENTS = 2.0  # seconds that a move waits for those who have a file open
 
 
 def make_private_folder(path: Path) -> None:
-    """Creates a folder, with its parents, that only the user can enter, whatever the umask."""
+    """Create a folder, with its parents, that only the user can enter, whatever the umask."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         with suppress(FileExistsError):  # another process was faster
@@ -39,7 +40,7 @@ def make_private_folder(path: Path) -> None:
 
 
 def create_private_file(path: Path) -> None:
-    """Creates an empty file that only the user can read, whatever the umask, unless it exists."""
+    """Create an empty file that only the user can read, whatever the umask, unless it exists."""
     with suppress(FileExistsError):
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)
         os.close(descriptor)
@@ -47,7 +48,7 @@ def create_private_file(path: Path) -> None:
 
 
 def close_tree(folder: Path) -> None:
-    """Makes a folder and everything in it private, as far as it belongs to the user.
+    """Make a folder and everything in it private, as far as it belongs to the user.
 
     For files that libraries create with the rights of the umask, and for those of older versions.
     """
@@ -58,7 +59,7 @@ def close_tree(folder: Path) -> None:
 
 
 def open_paths(folder: Path) -> list[Path]:
-    """What others can read or write in a folder, the folder itself included.
+    """List what others can read or write in a folder, the folder itself included.
 
     What is in a folder that others cannot enter is safe, whatever its own rights.
     """
@@ -66,7 +67,7 @@ def open_paths(folder: Path) -> list[Path]:
 
 
 def _entries(folder: Path, entered_by: int = 0o777) -> Iterator[Path]:
-    """A folder and all in it, links not followed; folders that these rights do not open end it."""
+    """List a folder and all in it, but no links, and nothing in folders that these rights close."""
     yield folder
     if _rights(folder) & entered_by & 0o111:
         with suppress(OSError):
@@ -78,7 +79,7 @@ def _entries(folder: Path, entered_by: int = 0o777) -> Iterator[Path]:
 
 
 def _rights(path: Path) -> int:
-    """The permission bits of a path; none for a link, or where there is nothing."""
+    """Return the permission bits of a path; none for a link, or where there is nothing."""
     try:
         mode = path.lstat().st_mode
     except OSError:
@@ -87,17 +88,24 @@ def _rights(path: Path) -> int:
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
-    """Replaces a file, or creates it: afterwards, the new content survives a power cut.
+    """Replace a file, or create it: afterwards, the new content survives a power cut."""
+    with replacing(path, mode=mode) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = PRIVATE_FILE) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of another once the block has written it whole.
 
     Until then a reader, and the disk after a power cut, has the old content or the new one, never
     a part. The temporary file has a name of its own, so two writers do not share one.
     """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             temporary.chmod(mode)
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         move(temporary, path)
@@ -109,7 +117,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
 
 
 def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
-    """Replaces a file with what `change` makes of its content (None: there is no file yet).
+    """Replace a file with what `change` makes of its content (None: there is no file yet).
 
     A lock next to the file makes concurrent updates wait for each other, so none is lost.
     """
@@ -126,24 +134,22 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keeps other processes away from a path; raises `Locked` when one does not end."""
+    """Keep other processes away from a path; raise `Locked` when one does not end."""
     from filelock import FileLock, Timeout  # noqa: PLC0415  reading takes no lock
 
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=PRIVATE_FILE)
     try:
-        lock.acquire(timeout=_PATIENCE, poll_interval=_POLL)
+        held = lock.acquire(timeout=_PATIENCE, poll_interval=_POLL)
     except Timeout:
         raise Locked(
             f"{path} is being changed by another process.", "Wait for it to end, or stop it."
         ) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def move(old: Path, new: Path) -> None:
-    """Gives a file or a folder another place; a file that is there is replaced.
+    """Move a file or a folder; a file that is there is replaced.
 
     Windows moves and replaces nothing that is open. Readers have small files open for moments only,
     so this tries again for a while there.
@@ -164,7 +170,7 @@ def move(old: Path, new: Path) -> None:
 
 
 def move_folder(old: Path, new: Path) -> None:
-    """Gives a folder another place; afterwards, it survives a power cut."""
+    """Move a folder; afterwards, the move survives a power cut."""
     try:
         move(old, new)
     except PermissionError as error:
@@ -179,7 +185,7 @@ def move_folder(old: Path, new: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Removes a folder and what is in it, or what is in its place, as far as that is possible."""
+    """Remove a folder and what is in it, or what is in its place, as far as that is possible."""
     if folder.is_symlink() or not folder.is_dir():
         with suppress(OSError):
             folder.unlink()
@@ -189,7 +195,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def folder_size(folder: Path) -> int:
-    """The bytes of all files below a folder, as far as they can be seen."""
+    """Add up the bytes of all files below a folder, as far as they can be seen."""
     size = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -199,7 +205,7 @@ def folder_size(folder: Path) -> int:
 
 
 def sync_tree(folder: Path) -> None:
-    """Makes all the files and folders below a folder survive a power cut."""
+    """Make all the files and folders below a folder survive a power cut."""
     for path in (*folder.rglob("*"), folder):
         if path.is_dir():
             sync_folder(path)
@@ -209,7 +215,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder survive a power cut: new, renamed and removed files."""
+    """Make the names in a folder survive a power cut: new, renamed and removed files."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except OSError:
@@ -222,12 +228,12 @@ def sync_folder(folder: Path) -> None:
 
 
 def typed_path(path: Path) -> Path:
-    """The absolute path that was typed, with its links."""
+    """Return the absolute path that was typed, with its links."""
     return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111  as below
 
 
 def real_path(path: Path) -> Path:
-    """Where a path that was typed leads, whether there is anything or not."""
+    """Return where a path that was typed leads, whether there is anything or not."""
     # Unlike pathlib's, these two take a ~name that is nobody's home, and links that go in circles.
     return Path(os.path.realpath(os.path.expanduser(path)))  # noqa: PTH111
 
@@ -251,7 +257,7 @@ _SHOWN = 200  # characters
 
 
 def read_small(path: Path, longest: int = LONGEST) -> bytes:
-    """The bytes of a regular file; raises `OSError` for a longer one, and for what is none.
+    """Read a regular file; raise `OSError` for a longer one, and for what is none.
 
     A pipe in its place does not block, and an endless file is not read to its end.
     """
@@ -266,7 +272,7 @@ def read_small(path: Path, longest: int = LONGEST) -> bytes:
 
 
 def why_unreadable(error: Exception) -> str:
-    """What one of `UNREADABLE` means, in a few words."""
+    """Say in a few words what one of `UNREADABLE` means."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, ValueError) and "digits" in str(error):
@@ -275,7 +281,7 @@ def why_unreadable(error: Exception) -> str:
 
 
 def shown(value: object) -> str:
-    """A value that somebody has written, as a message can show it, whatever it is."""
+    """Return a value that somebody has written as a message can show it, whatever it is."""
     try:
         return _clipped(repr(value))
     except (ValueError, RecursionError):  # it has too many digits or levels to be written out
