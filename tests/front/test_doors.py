@@ -22,9 +22,9 @@ from command_line import Dowse as Line
 from command_line import Result
 from dowse import Dowse, DowseError
 from dowse._config.parameters import Parameter
-from dowse._config.presets import PRESETS, preset_values
+from dowse._config.presets import PRESETS
 from dowse._config.request import OPTIONS, Call, filters_of, option, options_of, parse_request
-from dowse._config.schema import known_settings
+from dowse._config.schema import known_settings, preset_values
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects

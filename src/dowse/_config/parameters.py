@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from types import UnionType
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -58,12 +59,11 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "integer": lambda text: int(text) if _WHOLE.fullmatch(text) else text,
     "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
 }
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
+_TYPES: Mapping[str, type | UnionType] = {
     **dict.fromkeys(("text", "date", "choice"), str),
     **dict.fromkeys(("texts", "assignments"), list),
-    "boolean": bool,
     "integer": int,
-    "number": (int, float),
+    "number": int | float,
 }
 _WORDED = frozenset({"text", "texts", "date"})
 
@@ -80,8 +80,8 @@ class Parameter(Struct, frozen=True):
     kind: Kind = "text"
     required: bool = False
     choices: tuple[str, ...] = ()  # of a `choice`
-    low: float | None = None  # of a number: the least; of a list: how many at least
-    high: float | None = None  # of a number: the most; of a list: how many at most
+    low: float = 0  # of a number: the least; of a list: how many at least
+    high: float = MOST_VALUES  # of a number: the most; of a list: how many at most
     longest: int = LONGEST  # characters of a text
     default: object = None  # None: left out
     aliases: tuple[str, ...] = ()  # names that it has in other tools
@@ -94,7 +94,7 @@ class Parameter(Struct, frozen=True):
     @property
     def is_list(self) -> bool:
         """Tell whether it may be given several times."""
-        return _TYPES[self.kind] is list
+        return self.kind in {"texts", "assignments"}
 
     @property
     def must_be(self) -> str:
@@ -106,19 +106,11 @@ class Parameter(Struct, frozen=True):
             return f"{whole} from {self.low:,g} to {self.high:,g}"
         return {
             "boolean": "true or false",
-            "texts": f'a list of {self._few} to {self._many} texts, as ["a", "b"]',
+            "texts": f'a list of {self.low} to {self.high} texts, as ["a", "b"]',
             "assignments": 'a list of settings with their values, as ["search.top_k=30"]',
             "date": "a date: 2024, 2024-06-30, yesterday, 7d or last week",
             "text": f"a text of at most {self.longest:,} characters",
         }[self.kind]
-
-    @property
-    def _few(self) -> int:
-        return int(self.low or 0)
-
-    @property
-    def _many(self) -> int:
-        return int(self.high or MOST_VALUES)
 
     # ── Checking ─────────────────────────────────────────────────────────────
 
@@ -143,10 +135,8 @@ class Parameter(Struct, frozen=True):
         """Return the value, or raise `Malformed` when it is none of its values."""
         if self.kind == "integer" and isinstance(value, float) and value.is_integer():
             value = int(value)  # to JSON Schema, 3.0 is an integer too
-        if isinstance(value, list) and len(value) > self._many:
-            raise Malformed(
-                f"{self.name} has {len(value):,} values.", f"Give {self._many} at most."
-            )
+        if isinstance(value, list) and len(value) > self.high:
+            raise Malformed(f"{self.name} has {len(value):,} values.", f"Give {self.high} at most.")
         if not self._fits(value):
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         texts = value if isinstance(value, list) else [value]
@@ -159,17 +149,18 @@ class Parameter(Struct, frozen=True):
         return _without_halves(value)
 
     def _fits(self, value: object) -> bool:
-        is_switch = isinstance(value, bool)
-        if not isinstance(value, _TYPES[self.kind]) or is_switch != (self.kind == "boolean"):
+        if isinstance(value, bool) or self.kind == "boolean":
+            return isinstance(value, bool) and self.kind == "boolean"
+        if not isinstance(value, _TYPES[self.kind]):
             return False
         if self.kind == "choice":
             return value in self.choices
         if isinstance(value, list):
             held = all(isinstance(one, str) and len(one) <= self.longest for one in value)
-            return held and len(value) >= self._few
+            return held and len(value) >= self.low
         if isinstance(value, str):
             return len(value) <= self.longest
-        return is_switch or self.low <= value <= self.high  # type: ignore[operator]  # numbers have both
+        return isinstance(value, int | float) and self.low <= value <= self.high
 
     # ── Describing ───────────────────────────────────────────────────────────
 
@@ -187,7 +178,7 @@ class Parameter(Struct, frozen=True):
         text = {"type": "string"} | ({} if brief else length)
         if not self.is_list:
             return text
-        limits = {"minItems": self._few, "maxItems": self._many}
+        limits = {"minItems": self.low, "maxItems": self.high}
         return {"type": "array", "items": text} | ({} if brief else limits)
 
 

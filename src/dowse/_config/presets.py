@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-
-from dowse.errors import BadSettings
 
 Value = float | str | bool
 
@@ -86,29 +83,4 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
         "search.top_k": 30,
     },
 }
-"""What each preset sets, by its name; `preset_values` adds what follows from the tables."""
-
-
-def preset_values(name: str) -> Mapping[str, Value]:
-    """Return all settings of a preset; raise `BadSettings` when there is none of that name."""
-    if name not in PRESETS:
-        raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.")
-    # Stages that the two systems did not have must not run.
-    return {**(_everything_off() if name in {"seed-a", "seed-b"} else {}), **PRESETS[name]}
-
-
-@cache
-def _everything_off() -> Mapping[str, Value]:
-    """Turn off every stage and strategy that can be off; the others keep their usual weights."""
-    # Interfaces list the names of presets, and must not wait for the stages to load.
-    from dowse._search.pipeline import SEARCH_FLOW  # noqa: PLC0415
-    from dowse._search.strategies import STRATEGIES, StrategyWeights  # noqa: PLC0415
-
-    off: dict[str, Value] = {}
-    for strategy in STRATEGIES:
-        off[f"fuse.{strategy.name}"] = StrategyWeights().weights[strategy.name]
-        if strategy.optional:
-            off[f"{strategy.name}.enabled"] = False
-    for stage in SEARCH_FLOW:
-        off |= {f"{stage.name}.{option}": value for option, value in stage.off.items()}
-    return off
+"""What each preset sets, by its name; `dowse._config.schema` adds what it turns off."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from dowse._config.parameters import Parameter, check_arguments
 from dowse._config.presets import PRESETS
+from dowse._embed.options import is_folder
 from dowse._search.request import Filters, SearchRequest
 from dowse._search.strategies import MODES, MODES_EXPLAINED
 from dowse.errors import Refused, UsageError
@@ -200,14 +201,11 @@ def build_request(
 
         changes |= dict(assigned(text) for text in values["set"])
     changes |= settings
-    if _MODEL in changes and not local:
-        from dowse._embed.open import is_folder  # noqa: PLC0415  as above
-
-        if is_folder(str(changes[_MODEL])):
-            raise Refused(
-                f"{_MODEL} cannot be a folder in a request to a server.",
-                f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
-            )
+    if _MODEL in changes and not local and is_folder(str(changes[_MODEL])):
+        raise Refused(
+            f"{_MODEL} cannot be a folder in a request to a server.",
+            f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
+        )
     for one in OPTIONS:
         if one.instead_of and _is_on(one.setting, changes):
             if _is_on(one.instead_of, changes):
@@ -230,16 +228,3 @@ def _is_on(name: str, changes: Mapping[str, Any]) -> bool:
     from dowse._config.schema import check_value  # noqa: PLC0415  as above
 
     return name in changes and bool(check_value(name, changes[name], "arguments"))
-
-
-def settable(call: Call) -> tuple[str, ...]:
-    """List the names of all settings that one call may change."""
-    from dowse._config.schema import is_of_a_search, known_settings  # noqa: PLC0415  as above
-    from dowse._search.answer import OF_THE_WRITER  # noqa: PLC0415  a description needs none of this
-
-    of_answers = {name for name in known_settings() if name.startswith("answer.")} - OF_THE_WRITER
-    return tuple(
-        name
-        for name in known_settings()
-        if is_of_a_search(name) or (call == "answer" and name in of_answers)
-    )

@@ -19,12 +19,14 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import Struct, field
 
-from dowse._config.presets import PRESETS, preset_values
+from dowse._config.presets import PRESETS, Value
+from dowse._config.request import Call
 from dowse._embed.options import EmbedOptions
 from dowse._index.options import ChunkOptions, ReadOptions
 from dowse._model.store_options import StoreOptions
 from dowse._search.answer import OF_THE_WRITER, AnswerOptions
-from dowse._search.pipeline import SearchSettings
+from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
+from dowse._search.strategies import STRATEGIES
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse._util.bounds import ALWAYS, NAME, Options, complaint, declared, meaning
 from dowse._util.files import UNREADABLE, read_small, shown, why_unreadable
@@ -131,6 +133,16 @@ def is_of_a_search(name: str) -> bool:
     return name.partition(".")[0] in SearchSettings.__struct_fields__
 
 
+def settable(call: Call) -> tuple[str, ...]:
+    """List the names of all settings that one call may change."""
+    return tuple(
+        name
+        for name in known_settings()
+        if is_of_a_search(name)
+        or (call == "answer" and name.startswith("answer.") and name not in OF_THE_WRITER)
+    )
+
+
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
     """Return the settings that hold, and for each that is no default where it comes from."""
     values: dict[str, dict[str, Any]] = {}
@@ -207,6 +219,27 @@ def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:
     preset = check_value(_PRESET, preset, layer.origin)
     origin = f"{layer.origin} (preset {preset})"
     return {name: (value, origin) for name, value in preset_values(str(preset)).items()} | own
+
+
+def preset_values(name: str) -> Mapping[str, Value]:
+    """Return all settings of a preset; raise `BadSettings` when there is none of that name."""
+    if name not in PRESETS:
+        raise BadSettings(f"There is no preset {name!r}.", f"Known: {', '.join(PRESETS)}.")
+    # Stages that the two systems did not have must not run.
+    return {**(_everything_off() if name in {"seed-a", "seed-b"} else {}), **PRESETS[name]}
+
+
+@cache
+def _everything_off() -> Mapping[str, Value]:
+    """Turn off every stage and strategy that can be off; the others keep their usual weights."""
+    off: dict[str, Value] = {}
+    for strategy in STRATEGIES:
+        off[f"fuse.{strategy.name}"] = _DEFAULTS.fuse.weights[strategy.name]
+        if strategy.optional:
+            off[f"{strategy.name}.enabled"] = False
+    for stage in SEARCH_FLOW:
+        off |= {f"{stage.name}.{option}": value for option, value in stage.off.items()}
+    return off
 
 
 def check_value(name: str, value: object, origin: str) -> object:

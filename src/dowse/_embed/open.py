@@ -17,7 +17,7 @@ from dowse._embed.models import (
     full_name,
 )
 from dowse._embed.onnx import CrossEncoder, LateInteraction, OnnxEmbedder
-from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
+from dowse._embed.options import DEFAULT_MODEL, EmbedOptions, is_folder
 from dowse._model import Announce, silent
 from dowse._model.ports import Embedder, Reranker
 from dowse._util.files import folder_size
@@ -134,11 +134,6 @@ def remove(model: str, cache_dir: Path) -> None:
     if not models.remove(name):
         known = ", ".join(manifest.name for manifest in models.manifests()) or "none"
         raise NotFound(f"There is no model {name} here.", f"Here are: {known}.")
-
-
-def is_folder(model: str) -> bool:
-    """Say if a model is named by its place rather than by its name."""
-    return model.startswith((".", "~")) or Path(model).is_absolute()
 
 
 def _status(name: str, cache_dir: Path) -> ModelRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -103,3 +104,8 @@ class EmbedOptions(Options, frozen=True):
         if self.endpoint_shorten and not self.endpoint_dimensions:
             raise BadSettings("embed.endpoint_shorten needs embed.endpoint_dimensions.")
         check_key_variable("embed.api_key_env", self.api_key_env)
+
+
+def is_folder(model: str) -> bool:
+    """Say if a model is named by its place rather than by its name."""
+    return model.startswith((".", "~")) or Path(model).is_absolute()

@@ -59,29 +59,27 @@ class Times(Struct):
     name: str
     help: str
     labels: tuple[str, ...] = ()
-    _counts: dict[Labels, list[int]] = field(default_factory=dict)
-    _sums: dict[Labels, float] = field(default_factory=dict)
+    _seen: dict[Labels, list[float]] = field(default_factory=dict)  # counts, and the sum of all
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, *labels: str, seconds: float) -> None:
         """Note a time."""
         with self._lock:
-            counts = self._counts.setdefault(labels, [0] * len(_AT_MOST))
-            counts[bisect_left(_SECONDS, seconds)] += 1
-            self._sums[labels] = self._sums.get(labels, 0.0) + seconds
+            seen = self._seen.setdefault(labels, [0] * (len(_AT_MOST) + 1))
+            seen[bisect_left(_SECONDS, seconds)] += 1
+            seen[-1] += seconds
 
     def lines(self) -> Iterator[str]:
         """Yield what the page says of them."""
         yield from _head(self.name, self.help, "histogram")
         with self._lock:
-            known = sorted((labels, list(counts)) for labels, counts in self._counts.items())
-            sums = dict(self._sums)
-        for labels, counts in known:
+            known = sorted((labels, list(seen)) for labels, seen in self._seen.items())
+        for labels, (*counts, total) in known:
             for at_most, reached in zip(_AT_MOST, accumulate(counts), strict=True):
                 shown = _shown((*self.labels, "le"), (*labels, at_most))
                 yield f"{self.name}_bucket{shown} {reached}"
             own = _shown(self.labels, labels)
-            yield f"{self.name}_sum{own} {sums[labels]:.6f}"
+            yield f"{self.name}_sum{own} {total:.6f}"
             yield f"{self.name}_count{own} {sum(counts)}"
 
 

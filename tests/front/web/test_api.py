@@ -14,8 +14,7 @@ from starlette.testclient import TestClient
 
 from command_line import Dowse
 from dowse._config.presets import PRESETS
-from dowse._config.request import settable
-from dowse._config.schema import known_settings
+from dowse._config.schema import known_settings, settable
 from dowse._interfaces.http.routes import ROUTES
 from dowse._interfaces.http.security import Access, Limits
 from dowse._interfaces.http.server import application

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._config.presets import preset_values
-from dowse._config.schema import Layer, combine
+from dowse._config.schema import Layer, combine, preset_values
 from dowse._model.ports import KeywordField
 from dowse._project.engine import Engine
 from dowse._search.pipeline import SEARCH_FLOW

@@ -16,8 +16,8 @@ import pytest
 from msgspec.structs import fields, replace
 
 import dowse
-from dowse._config.presets import PRESETS, preset_values
-from dowse._config.schema import known_settings
+from dowse._config.presets import PRESETS
+from dowse._config.schema import known_settings, preset_values
 from dowse._search import strategies
 from dowse._search.fusion import FuseOptions
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
@@ -116,7 +116,7 @@ from dowse._interfaces.mcp.tools import tools
 from dowse._interfaces.http.api import description
 from dowse._interfaces.http.routes import SwitchesRecord
 from dowse._interfaces.cli.commands.search import draw_trace
-from dowse._config.presets import preset_values
+from dowse._config.schema import preset_values
 from dowse.testing import HashEmbedder
 from dowse._project.workspace import ResolvedSettings
 from dowse._search.request import SearchRequest

@@ -10,7 +10,7 @@ import click
 
 from dowse._config.parameters import Parameter
 from dowse._config.request import Call as Operation
-from dowse._config.request import options_of, parse_request, settable
+from dowse._config.request import options_of, parse_request
 from dowse._interfaces.cli.call import Call
 from dowse._model import DocumentEntry
 from dowse._search.listing import VALUES, folders_of
@@ -102,6 +102,8 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 def _assignments(
     operation: Operation, _: click.Context, __: click.Parameter, incomplete: str
 ) -> list[str]:
+    from dowse._config.schema import settable  # noqa: PLC0415  --help does not need it
+
     return [f"{name}=" for name in settable(operation) if name.startswith(incomplete)]
 
 

@@ -29,9 +29,9 @@ from starlette.exceptions import HTTPException
 from dowse import __version__
 from dowse._config.editors import editor_address, obsidian_address
 from dowse._config.parameters import Arguments, Parameter
-from dowse._config.presets import PRESETS, preset_values
-from dowse._config.request import build_request, filters_of, option, options_of, settable
-from dowse._config.schema import known_settings
+from dowse._config.presets import PRESETS
+from dowse._config.request import build_request, filters_of, option, options_of
+from dowse._config.schema import known_settings, preset_values, settable
 from dowse._index.source.pictures import read_picture
 from dowse._interfaces.http.render import render, targets_of
 from dowse._interfaces.records import (
