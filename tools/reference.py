@@ -128,6 +128,7 @@ def _explains_its_fields(record: Any) -> bool:
 
 def _kind(hint: Any) -> str:
     """A type in the words of JSON."""
+    hint = hint.__origin__ if get_origin(hint) is Annotated else hint
     plain = {str: "text", int: "integer", float: "number", bool: "true or false", Any: "any"}
     if hint in plain:
         return plain[hint]

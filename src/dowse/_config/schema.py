@@ -8,13 +8,12 @@ arguments of the call.
 from __future__ import annotations
 
 import difflib
-import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, field
@@ -90,6 +89,8 @@ class Setting(Struct, frozen=True):
 
 _DEFAULTS = Settings()  # a server combines settings for every request, and few sections are set
 
+_Chosen = TypeVar("_Chosen", bound=SearchSettings)
+
 SECTIONS: dict[str, type] = {
     name: type(options) for name, options in msgspec.structs.asdict(_DEFAULTS).items()
 }
@@ -107,14 +108,13 @@ def known_settings() -> dict[str, Setting]:
 @cache
 def _settings_of(section: str) -> dict[str, Setting]:
     """Describe the settings of a section; to describe all takes longer than most searches."""
-    options, found = SECTIONS[section], {}
-    plain, hints = get_type_hints(options), declared(options)
-    for one in msgspec.structs.fields(options):
-        if one.name not in hints:
-            continue
-        hint, name = hints[one.name], f"{section}.{one.name}"
-        kind: Any = Literal[("", *PRESETS)] if name == _PRESET else plain[one.name]
-        found[name] = Setting(name, kind, one.default, meaning(hint), hint)
+    options, hints = getattr(_DEFAULTS, section), declared(SECTIONS[section])
+    found: dict[str, Setting] = {}
+    for option in options.__struct_fields__:
+        if option in hints:
+            name, hint = f"{section}.{option}", hints[option]
+            kind = Literal[("", *PRESETS)] if name == _PRESET else hint.__origin__
+            found[name] = Setting(name, kind, getattr(options, option), meaning(hint), hint)
     return found
 
 
@@ -145,53 +145,63 @@ def settable(call: Call) -> tuple[str, ...]:
 
 def combine(layers: Iterable[Layer]) -> tuple[Settings, dict[str, str]]:
     """Return the settings that hold, and for each that is no default where it comes from."""
-    values: dict[str, dict[str, Any]] = {}
+    values: dict[str, object] = {}
     origins: dict[str, str] = {}
     for layer in layers:
         for name, (value, origin) in _with_preset(layer).items():
-            section, _, option = name.partition(".")
-            checked = check_value(name, value, layer.origin)
-            values.setdefault(section, {})[option] = checked
+            values[name] = check_value(name, value, layer.origin)
             origins[name] = origin
-    options = {name: made(**values[name]) for name, made in SECTIONS.items() if name in values}
-    return msgspec.structs.replace(_DEFAULTS, **options), origins
+    return _changed(_DEFAULTS, values), origins
 
 
-def change_search(settings: SearchSettings, changes: Mapping[str, Any]) -> SearchSettings:
+def change_search(settings: _Chosen, changes: Mapping[str, Any]) -> _Chosen:
     """Return the settings with what one search wants different; an index cannot be changed so.
 
     Of a preset only what concerns searching is taken.
     """
-    sections: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, (value, origin) in _with_preset(Layer("arguments", changes)).items():
         checked = check_value(name, value, "arguments")
-        section, _, option = name.partition(".")
         if is_of_a_search(name):
-            options = sections.get(section, getattr(settings, section))
-            sections[section] = msgspec.structs.replace(options, **{option: checked})
+            values[name] = checked
         elif origin == "arguments":
-            raise _not_of_a_search(name, section)
-    return msgspec.structs.replace(settings, **sections)
+            raise _not_of_a_search(name)
+    return _changed(settings, values)
 
 
 def change_answer(
-    options: AnswerOptions, changes: Mapping[str, Any]
+    settings: Settings, changes: Mapping[str, Any]
 ) -> tuple[AnswerOptions, dict[str, Any]]:
     """Return the options of answers with the changes of one call, and the changes that are left."""
-    left = dict(changes)
-    own = {name for name in left if name.startswith("answer.")} - OF_THE_WRITER
-    values = {name: check_value(name, left.pop(name), "arguments") for name in sorted(own)}
-    chosen: dict[str, Any] = {name.partition(".")[2]: value for name, value in values.items()}
-    return msgspec.structs.replace(options, **chosen), left
+    own = {
+        name: check_value(name, value, "arguments")
+        for name, value in changes.items()
+        if name.startswith("answer.") and name not in OF_THE_WRITER
+    }
+    left = {name: value for name, value in changes.items() if name not in own}
+    return _changed(settings, own).answer, left
 
 
-def _not_of_a_search(name: str, section: str) -> BadSettings:
+def _changed(settings: _Chosen, values: Mapping[str, object]) -> _Chosen:
+    """Return the settings with other values, by full name."""
+    sections: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        section, _, option = name.partition(".")
+        sections.setdefault(section, {})[option] = value
+    changed: dict[str, Any] = {
+        section: msgspec.structs.replace(getattr(settings, section), **options)
+        for section, options in sections.items()
+    }
+    return msgspec.structs.replace(settings, **changed)
+
+
+def _not_of_a_search(name: str) -> BadSettings:
     if name in OF_THE_WRITER:
         return BadSettings(
             f"{name} belongs to the model that writes answers; one call cannot change it.",
             f"Set it with: dowse config set {name} VALUE",
         )
-    if section == "answer":
+    if name.startswith("answer."):
         return BadSettings(f"{name} is a setting of answers, not of a search.", "See: dowse answer")
     return BadSettings(
         f"{name} is a setting of the index, not of a search.",
@@ -247,8 +257,6 @@ def check_value(name: str, value: object, origin: str) -> object:
     setting = find_setting(name, f"{origin}: ")
     try:
         converted = msgspec.convert(value, setting.type, strict=not isinstance(value, str))
-        if isinstance(converted, float) and not math.isfinite(converted):
-            raise msgspec.ValidationError("Expected a finite number")
     except msgspec.ValidationError as error:
         problem = f"does not fit: {why_unreadable(error)}"
     else:
@@ -266,25 +274,23 @@ def check_value(name: str, value: object, origin: str) -> object:
 def read_file(path: Path, ignored: Sequence[str] = ()) -> Layer:
     """Read the settings of a TOML file; an absent file has none. `ignored` tables are skipped."""
     try:
-        data = read_small(path)
+        _, tables = read_toml(path)
     except FileNotFoundError:
         return Layer(str(path), {})
-    except OSError as error:
-        raise unreadable_file(path, error) from error
-    return layer_of(path, parse_toml(path, data), ignored)
+    return layer_of(path, tables, ignored)
 
 
-def unreadable_file(path: Path, error: Exception) -> BadSettings:
-    """Return the error for a file of settings that cannot be read or decoded."""
-    return BadSettings(f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it.")
-
-
-def parse_toml(path: Path, data: bytes) -> dict[str, Any]:
-    """Parse the bytes of a TOML file."""
+def read_toml(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """Read the bytes of a TOML file and its tables; raise `BadSettings` for what is none."""
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        data = read_small(path)
+        return data, tomllib.loads(data.decode("utf-8"))
+    except FileNotFoundError:
+        raise
     except UNREADABLE as error:
-        raise unreadable_file(path, error) from error
+        raise BadSettings(
+            f"{path} cannot be read: {why_unreadable(error)}.", "Fix or remove it."
+        ) from error
 
 
 def layer_of(path: Path, tables: Mapping[str, Any], ignored: Sequence[str] = ()) -> Layer:

@@ -26,8 +26,7 @@ from dowse._config.schema import (
     combine,
     find_setting,
     layer_of,
-    parse_toml,
-    unreadable_file,
+    read_toml,
 )
 from dowse._util.bounds import ALWAYS, FOR_FILES, consent
 from dowse._util.files import UNREADABLE, read_small, shown, update_file
@@ -67,11 +66,7 @@ def read_local(
 
     `present` are the user's own settings for all projects, which the file may not widen.
     """
-    try:
-        data = read_small(path)
-    except OSError as error:
-        raise unreadable_file(path, error) from error
-    tables = parse_toml(path, data)
+    data, tables = read_toml(path)
     layer = layer_of(path, tables, ignored=("project",))
     try:
         table = msgspec.convert(tables.get("project", {}), _ProjectTable)

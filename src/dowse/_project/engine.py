@@ -272,7 +272,7 @@ class Engine(AbstractContextManager["Engine"]):
 
         Without `written`, in the documents' own sentences, also where a model could write it.
         """
-        options, changes = change_answer(self.settings.answer, request.changes)
+        options, changes = change_answer(self.settings, request.changes)
         writer = self.parts.writer if written else None
         with self._searching(replace(request, changes=changes)) as search:
             return with_answer(search, run_search(search), options, writer)
@@ -282,7 +282,7 @@ class Engine(AbstractContextManager["Engine"]):
         writer = self.parts.writer
         if writer is None or not response.hits:
             return response
-        options, _ = change_answer(self.settings.answer, request.changes)
+        options, _ = change_answer(self.settings, request.changes)
         return with_written_answer(request.query, response, options, writer)
 
     def explain(
