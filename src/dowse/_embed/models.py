@@ -97,7 +97,7 @@ _OWNER_OF_MINILM = "sentence-transformers"
 
 
 def full_name(model: str) -> str:
-    """The name under which a model is known: `bge-small-en-v1.5` is one of BAAI's."""
+    """Return the name under which a model is known: `bge-small-en-v1.5` is one of BAAI's."""
     owner, _, short = model.rpartition("/")
     known = _SHORT_NAMES.get(short.lower())
     if known is None:
@@ -109,7 +109,7 @@ def full_name(model: str) -> str:
 
 
 def hub_name(name: str) -> str:
-    """The name of a known model on the model hub."""
+    """Return the name of a known model on the model hub."""
     return f"{_OWNER_OF_MINILM}/{name}" if name == MINILM else name
 
 

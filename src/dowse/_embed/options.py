@@ -89,7 +89,7 @@ class EmbedOptions(Options, frozen=True):
     ] = ""
 
     def __post_init__(self) -> None:
-        """Rejects what no embedder could be opened with."""
+        """Reject what no embedder could be opened with."""
         super().__post_init__()
         if self.provider == "endpoint":
             self._check_endpoint()

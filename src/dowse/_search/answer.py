@@ -397,7 +397,7 @@ def _essence(text: str) -> str:
 def _scored_by_meaning(
     chosen: Sequence[_Candidate], coverage: Sequence[float], similarity: Similarity
 ) -> list[tuple[float, _Candidate]]:
-    """Candidates with scores that cosines are a part of."""
+    """Score candidates, with cosines as a part of it."""
     # Each with the headings above it, as passages are embedded.
     texts = [embedding_text(one.read.title, one.read.header_path, one.text) for one in chosen]
     cosines = similarity(texts) if chosen else []
@@ -490,7 +490,7 @@ _NUMBERS = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 
 
 def instructions_and_material(query: str, hits: Sequence[Hit], max_chars: int) -> tuple[str, str]:
-    """Instructions for a language model, and the numbered passages with the question after them.
+    """Write instructions for a language model, and numbered passages with the question after them.
 
     The passages together have at most `max_chars` characters, best first; the last one may be cut.
     """

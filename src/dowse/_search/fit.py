@@ -147,7 +147,7 @@ def _expected(
 
 
 def _own_queries(reading: IndexReader) -> list[_Own]:
-    """Headings that occur once, at most one of each document; the same for the same index."""
+    """List headings that occur once, at most one of each document; the same for the same index."""
     documents = sorted(entry.id for entry in reading.catalogue.documents())
     chosen = random.Random(0).sample(documents, min(_DRAWN, len(documents)))  # noqa: S311  repeatable
     found = [one for document in chosen for one in _headings(reading, document)]

@@ -431,7 +431,7 @@ def put_named_first(search: SearchState) -> None:
 
 
 def raised_scores(own: Sequence[float], above: float) -> list[float]:
-    """Scores between 0 and 1 in the order of their own, none below the best of the others.
+    """Scale scores to 0–1 in their order, none below the best of the others.
 
     One passage of a name goes more than half of the way to 1. Several share that way, since only
     one of them may be meant.

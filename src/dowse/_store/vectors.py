@@ -260,7 +260,7 @@ def words_of(dimensions: int) -> int:
 
 
 def codes_of(vectors: NDArray[Any], rotation: Matrix) -> NDArray[np.uint64]:
-    """One bit for the sign of each rotated dimension, packed into words."""
+    """Pack the signs of the rotated dimensions into words, one bit for each."""
     codes = np.zeros((len(vectors), 8 * words_of(vectors.shape[1])), dtype=np.uint8)
     for start in range(0, len(vectors), _BLOCK):
         rotated = vectors[start : start + _BLOCK].astype(np.float32) @ rotation

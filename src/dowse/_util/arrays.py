@@ -32,7 +32,7 @@ _SPARSE = 64  # how many times larger than their count the numbers may be for a 
 
 
 def is_loaded() -> bool:
-    """Whether something has loaded numpy already, so that its use takes no time to load it."""
+    """Tell whether numpy is loaded already, so that its use takes no time to load it."""
     return "numpy" in sys.modules
 
 

@@ -61,7 +61,7 @@ TAG_DEPTH = 10
 
 
 def most_links(length: int) -> int:
-    """Links of a document of so many characters: a row of the index costs as much as forty."""
+    """Return how many links a document may have: a row of the index costs as much as forty."""
     return min(50_000, 10_000 + length // 40)
 
 

@@ -46,7 +46,7 @@ class Locations(Struct, frozen=True):
 
 
 def locations() -> Locations:
-    """The folders that DOWSE_*_DIR name, else those of the XDG base directories."""
+    """Return the folders that DOWSE_*_DIR name, otherwise those of the XDG base directories."""
     return Locations(
         config=_folder("DOWSE_CONFIG_DIR", platformdirs.user_config_dir("dowse")),
         data=_folder("DOWSE_DATA_DIR", platformdirs.user_data_dir("dowse")),
@@ -59,7 +59,7 @@ def _folder(variable: str, default: str) -> Path:
 
 
 def short_path(path: str | Path) -> str:
-    """A path with ~ for the user's own folder."""
+    """Write a path with ~ for the user's own folder."""
     try:
         below = Path(path).relative_to(Path.home()).as_posix()
         return "~" if below == "." else f"~/{below}"
@@ -75,19 +75,19 @@ _NAMES = ("config.toml", "trusted.json", "projects", "serve.sock", "import-", "t
 
 
 def secure(where: Locations) -> None:
-    """Closes to others what an older version, or the user, has left open."""
+    """Close to others what an older version, or the user, has left open."""
     for tree in _private(where) if _HAS_RIGHTS else ():
         close_tree(tree)
 
 
 def open_to_others(where: Locations) -> list[Path]:
-    """What other users of the machine can reach of what should be private."""
+    """List what other users of the machine can reach of what should be private."""
     trees = _private(where) if _HAS_RIGHTS else ()
     return [path for tree in trees if _is_reachable(tree) for path in open_paths(tree)]
 
 
 def _private(where: Locations) -> Iterator[Path]:
-    """The folders that are dowse's alone; of one that the user also uses, what is dowse's in it."""
+    """List the folders that are dowse's alone; of one that is shared, what is dowse's in it."""
     for folder in (where.config, where.data):
         content = list(folder.iterdir()) if folder.is_dir() else []
         own = [path for path in content if path.name.lstrip(".").startswith(_NAMES)]
@@ -96,5 +96,5 @@ def _private(where: Locations) -> Iterator[Path]:
 
 
 def _is_reachable(path: Path) -> bool:
-    """Whether others may enter every folder above."""
+    """Tell whether others may enter every folder above."""
     return all(folder.stat().st_mode & 0o011 for folder in path.parents if folder.exists())

@@ -30,7 +30,7 @@ _Value = TypeVar("_Value")
 
 
 def hide_secrets(text: str) -> str:
-    """The text without the names, passwords and keys in its addresses.
+    """Remove the names, passwords and keys from the addresses in a text.
 
     Which parameter of an address is a key cannot be known, so none of their values is shown. A
     password may hold any character, so everything up to the last @ is hidden.
@@ -39,7 +39,7 @@ def hide_secrets(text: str) -> str:
 
 
 def hide_in_value(value: _Value) -> _Value:
-    """The value of a setting as it may be shown: a text, a list of texts, or anything else."""
+    """Write the value of a setting as it may be shown: a text, a list of texts, or anything."""
     if isinstance(value, str):
         return hide_secrets(value)  # type: ignore[return-value]  # a text for a text
     if isinstance(value, tuple):
@@ -61,7 +61,7 @@ def _query(query: str) -> str:
 
 
 def encodable(text: str) -> str:
-    """The text with halves of character pairs, which broken files contain, replaced by `?`."""
+    """Replace the halves of character pairs, which broken files contain, by `?`."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -23,7 +23,7 @@ _command = UNNAMED
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -54,13 +54,13 @@ def is_running(process: int) -> bool:
 
 
 def name_command(command: str) -> None:
-    """Notes the command that this process runs, such as `dowse serve`; never its arguments."""
+    """Note the command that this process runs, such as `dowse serve`; never its arguments."""
     global _command  # noqa: PLW0603  one process runs one command
     _command = command
 
 
 def command_name() -> str:
-    """The command that this process runs."""
+    """Return the command that this process runs."""
     return _command
 
 
@@ -75,7 +75,7 @@ _WAITING_PER_WORKER = 1  # jobs in hand beyond those that run, so that no thread
 def run_parallel(
     run: Callable[[Job], Result], jobs: Iterable[Job], workers: int
 ) -> Iterator[Result]:
-    """The results of jobs, in the order in which they are done.
+    """Yield the results of jobs, in the order in which they are done.
 
     Few jobs are taken up ahead of the caller, so that stopping loses little work. An error, an
     interrupt or a caller that stops asking starts no others; those that run are waited for, except

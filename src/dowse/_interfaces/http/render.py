@@ -186,7 +186,7 @@ class _Renderer(RendererHTML):
     def renderToken(  # noqa: N802  the name is markdown-it's
         self, tokens: Sequence[Token], idx: int, options: Any, env: Any
     ) -> str:
-        """Any other token, with the lines that it came from."""
+        """Write any other token, with the lines that it came from."""
         token = tokens[idx]
         if token.map and token.nesting >= 0 and token.block:
             token.attrSet("data-first-line", str(env["above"] + token.map[0] + 1))

@@ -429,7 +429,7 @@ def _transaction(connection: SqlConnection) -> Iterator[None]:
 
 
 def _prefix(connection: SqlConnection) -> str:
-    """What the names of an index begin with in an engine that holds those of others as well."""
+    """Return how the names of an index begin in an engine that holds those of others, too."""
     (identity,) = connection.execute("SELECT value FROM meta WHERE name = 'index'").fetchone()
     return f"dowse_{identity[:12]}_"
 

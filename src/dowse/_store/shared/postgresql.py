@@ -317,7 +317,7 @@ class PostgresSchema:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translates what PostgreSQL raises."""
+        """Translate what PostgreSQL raises."""
         try:
             yield
         except psycopg.Error as error:

@@ -324,7 +324,7 @@ class SqlDocumentTable(Struct, frozen=True):
         return Sizes(*counts[0])
 
     def is_finished(self) -> bool:
-        """Whether the last run that changed documents has come to its end."""
+        """Tell whether the last run that changed documents has come to its end."""
         return not self._sql.meta("owed")
 
     def has_more_than(self, documents: int) -> bool:
@@ -345,7 +345,7 @@ class SqlDocumentTable(Struct, frozen=True):
         return self._sql.made(entry_of, EntryRow, query)
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """One document, whole."""
+        """Return one document, whole."""
         row = self._sql.row(
             tuple[int, int, str], "SELECT key, body, text FROM documents WHERE id = ?", document_id
         )
