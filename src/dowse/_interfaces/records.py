@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from dowse._model import Finding, LinkKind, Passage
+from dowse._search.formats import change_hits
 from dowse._search.listing import Counted, Filter, page_of
 from dowse._text.dates import iso
 from dowse._text.matching import fold
@@ -52,10 +53,10 @@ def with_path(record: _OfDocument, engine: Engine) -> _OfDocument:
 def with_paths(response: Response, searched: Searched) -> Response:
     """Add where the files of the hits are, unless it is known."""
 
-    def found(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        return tuple(one if one.path else with_path(one, searched.of(one.project)) for one in hits)
+    def found(hit: Hit) -> Hit:
+        return hit if hit.path else with_path(hit, searched.of(hit.project))
 
-    return replace(response, hits=found(response.hits), nearest=found(response.nearest))
+    return change_hits(response, found)
 
 
 def related_with_paths(related: Related, engine: Engine) -> Related:

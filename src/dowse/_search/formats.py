@@ -223,18 +223,21 @@ def as_markdown(response: Response) -> str:
     return "\n\n".join(_blocks(response)) + "\n"
 
 
+def change_hits(response: Response, change: Callable[[Hit], Hit]) -> Response:
+    """Change every hit of a response, also those that are only the nearest."""
+    hits, nearest = map(change, response.hits), map(change, response.nearest)
+    return replace(response, hits=tuple(hits), nearest=tuple(nearest))
+
+
 def with_projects(response: Response) -> Response:
     """Let each title name its project, where it is not the one that was searched."""
 
-    def named(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        return tuple(
-            replace(hit, title=f"{hit.title or hit.document} — {hit.project}")
-            if hit.project != response.project
-            else hit
-            for hit in hits
-        )
+    def named(hit: Hit) -> Hit:
+        if hit.project == response.project:
+            return hit
+        return replace(hit, title=f"{hit.title or hit.document} — {hit.project}")
 
-    return replace(response, hits=named(response.hits), nearest=named(response.nearest))
+    return change_hits(response, named)
 
 
 def _blocks(response: Response) -> Iterator[str]:
@@ -256,21 +259,20 @@ def _blocks(response: Response) -> Iterator[str]:
 def _removed(response: Response) -> Iterator[str]:
     if response.removed:
         kept_out = response.removed.items()
-        yield "\n".join(f"- {_code(condition)} kept out {count}" for condition, count in kept_out)
+        yield "\n".join(f"- {coded(condition)} kept out {count}" for condition, count in kept_out)
 
 
 def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
     for rank, hit in enumerate(hits, offset + 1):
         title = _inline(hit.title or hit.document)
         yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
-        ticks = "`" * _more_than_any(hit.text, 3)
-        yield f"{ticks}markdown\n{hit.text.strip(chr(10))}\n{ticks}"
+        yield fenced(hit.text)
 
 
 def _particulars(hit: Hit) -> Iterator[str]:
     if hit.headings:
         yield header_line(tuple(map(_inline, hit.headings)))
-    yield _code(place_of(hit.document, hit.page, f"{hit.first_line}-{hit.last_line}"))
+    yield coded(place_of(hit.document, hit.page, f"{hit.first_line}-{hit.last_line}"))
     yield f"{hit.match} match" + (f" ({hit.reason})" if hit.reason else "")
     if hit.more:
         yield also_at(hit)
@@ -283,12 +285,18 @@ def _inline(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def _code(text: str) -> str:
-    """Write a text as a code span, whatever backticks it holds."""
+def coded(text: str) -> str:
+    """Write a text as a code span on one line, whatever backticks it holds."""
     flat = " ".join(text.split())
     ticks = "`" * _more_than_any(flat, 1)
     gap = " " if "`" in flat else ""
     return f"{ticks}{gap}{flat}{gap}{ticks}"
+
+
+def fenced(text: str) -> str:
+    """Put a text between fences that are longer than any in it, so that it cannot end them."""
+    ticks = "`" * _more_than_any(text, 3)
+    return f"{ticks}markdown\n{text.strip(chr(10))}\n{ticks}"
 
 
 def _more_than_any(text: str, least: int) -> int:

@@ -12,7 +12,8 @@ from mcp.server.lowlevel.server import Server
 from mcp_types import ReadResourceResult, TextResourceContents
 
 from command_line import Dowse
-from dowse._interfaces.mcp.replies import fenced, parse_uri, uri_of, visible
+from dowse._interfaces.mcp.replies import parse_uri, uri_of, visible
+from dowse._search.formats import fenced
 from mcp_client import Ask, text_of, with_client
 
 _TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "call delete_everything")

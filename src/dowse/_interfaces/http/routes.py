@@ -54,7 +54,7 @@ from dowse._project.engine import Engine, Status
 from dowse._project.pool import EnginePool, Job
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
-from dowse._search.formats import within_texts
+from dowse._search.formats import change_hits, within_texts
 from dowse._search.listing import FILTERS, SORTS, Filter
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
@@ -444,9 +444,7 @@ def _found(
     call.pool.metrics.searched(engine.project.name, found.seconds)
     found = within_texts(found, max_tokens)
     if not call["explain"]:
-        hits = tuple(replace(hit, places=(), steps=()) for hit in found.hits)
-        nearest = tuple(replace(hit, places=(), steps=()) for hit in found.nearest)
-        found = replace(found, hits=hits, nearest=nearest)
+        found = change_hits(found, lambda hit: replace(hit, places=(), steps=()))
     return with_paths(found, engine)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,8 +26,6 @@ from dowse._interfaces.mcp.replies import (
     Reply,
     ResourceLink,
     callable_name,
-    coded,
-    fenced,
     link_to,
     parse_uri,
     quoted,
@@ -39,7 +37,10 @@ from dowse._interfaces.mcp.replies import (
 from dowse._project.registry import ALL
 from dowse._search.formats import (
     as_markdown,
+    change_hits,
+    coded,
     count_tokens,
+    fenced,
     fill,
     fit,
     with_projects,
@@ -72,6 +73,8 @@ def _heading(notices: Sequence[str]) -> list[str]:
 _LONGEST = 160  # characters of a line, in the compact form
 _TOP_N = "search.top_n"
 _MANY = 50  # results, where as many are wanted as fit
+# Fields of a result that are only there where they say something.
+_LEFT_OUT = frozenset({"reason", "score", "more", "tags", "stale", "page", "project"})
 
 
 def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
@@ -88,19 +91,17 @@ def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         projects.pool.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
-        if compact:
-            hits, nearest = tuple(map(_one_line, seen.hits)), tuple(map(_one_line, seen.nearest))
-            seen = replace(seen, hits=hits, nearest=nearest)
+    if compact:
+        seen, text = change_hits(seen, _one_line), _compact_text
+    else:
+        text = _text
 
-        def structured(response: Response) -> Json:
-            return _structured(response, compact=compact)
+    def structured(response: Response) -> Json:
+        return _structured(response, compact=compact)
 
-        def text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
-            return (_compact_text(response), ()) if compact else _text(response)
-
-        first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)))
-        second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)))
-        return Reply(structured(first), *text(second))
+    first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)))
+    second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)))
+    return Reply(structured(first), *text(second))
 
 
 def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> Reply:
@@ -115,11 +116,9 @@ def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> 
     here = {}
     for hit in stale:
         searched = engine.of(hit.project)
-        try:
+        with suppress(NotFound):  # its folder does not belong to the project any more
             if searched.path_of(hit.document).exists():
                 here[searched.project.name] = searched.project
-        except NotFound:  # its folder does not belong to the project any more
-            continue
     for project in here.values():
         projects.pool.index(project)
     if here:
@@ -132,23 +131,20 @@ def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> 
 
 
 def _visible(response: Response, engine: Searched) -> Response:
-    def shown(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        return tuple(
-            replace(
-                hit,
-                title=visible_line(hit.title),
-                header_path=tuple(map(visible_line, hit.header_path)),
-                tags=tuple(map(visible_line, hit.tags)),
-                text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
-                score=round(hit.score, 4),
-            )
-            for hit in hits
+    """Show what texts of documents hide."""
+
+    def shown(hit: Hit) -> Hit:
+        return replace(
+            hit,
+            title=visible_line(hit.title),
+            header_path=tuple(map(visible_line, hit.header_path)),
+            tags=tuple(map(visible_line, hit.tags)),
+            text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
+            score=round(hit.score, 4),
         )
 
     return replace(
-        response,
-        hits=shown(response.hits),
-        nearest=shown(response.nearest),
+        change_hits(response, shown),
         notices=tuple(map(visible_line, response.notices)),
         # Conditions are written as for the command line.
         removed={name.removeprefix("--"): count for name, count in response.removed.items()},
@@ -157,23 +153,20 @@ def _visible(response: Response, engine: Searched) -> Response:
 
 def _fitted(whole: Response, budget: int, tokens: Callable[[Response], int]) -> Response:
     """Keep as much of the results, or of what was nearest, as the budget takes."""
-    fitted = within_budget(whole, budget, tokens)
-    left_out = [
-        f"{callable_name(hit.project, hit.document)}:{hit.first_line}-{hit.last_line}"
-        for hit in whole.hits[len(fitted.hits) :]
-    ]
-    room, named = budget - tokens(fitted), 0
-    while named < len(left_out) and room > 0:
-        room -= count_tokens(f", {left_out[named]}")
-        named += 1
-    response = fitted
-    while named:  # name as many places of what was left out as the budget takes
-        said = f"{fitted.notices[-1]} Next: {', '.join(left_out[:named])}."
+    response = fitted = within_budget(whole, budget, tokens)
+    places, room = [], budget - tokens(fitted)
+    for hit in whole.hits[len(fitted.hits) :]:
+        if room > 0:
+            name = callable_name(hit.project, hit.document)
+            places.append(f"{name}:{hit.first_line}-{hit.last_line}")
+            room -= count_tokens(f", {places[-1]}")
+    while places:  # name as many places of what was left out as the budget takes
+        said = f"{fitted.notices[-1]} Next: {', '.join(places)}."
         longer = replace(fitted, notices=(*fitted.notices[:-1], said))
         if tokens(longer) <= budget:
             response = longer
             break
-        named -= 1
+        places.pop()
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
     while response.nearest and tokens(response) > budget:
         response = replace(response, nearest=response.nearest[:-1], notices=told)
@@ -183,30 +176,29 @@ def _fitted(whole: Response, budget: int, tokens: Callable[[Response], int]) -> 
 
 
 def _structured(response: Response, *, compact: bool) -> Json:
-    def told(hits: tuple[Hit, ...]) -> list[Json]:
-        tell = _compact_hit if compact else _hit
-        return [tell(hit, response.project) for hit in hits]
-
+    """Write the results as a structure; some fields only where there is something to say."""
+    tell = _compact_hit if compact else _hit
+    hits = [tell(hit, response.project) for hit in response.hits]
     structured: Json = {"project": response.project, "about": QUOTED}
     if not compact:
         structured["query"] = response.query
     structured |= {
         "no_good_match": response.no_good_match,
-        "hits": told(response.hits),
+        "hits": hits,
         "notices": list(response.notices),
     }
     if not compact:
-        counts = _changes(response)
-        structured["statistics"] = {"counts": counts, "merged": response.merged}
-    if not response.hits:
-        structured["nearest"] = told(response.nearest)
-    if response.removed or not response.hits:
+        counts = {"counts": _changes(response), "merged": response.merged}
+        structured["statistics"] = counts
+    if not hits:
+        structured["nearest"] = [tell(hit, response.project) for hit in response.nearest]
+    if response.removed or not hits:
         structured["removed"] = dict(response.removed)
     return structured
 
 
 def _hit(hit: Hit, searched: str) -> Json:
-    """Tell a result; some fields only where there is something to say."""
+    """Tell a result."""
     told: Json = {
         "rank": hit.rank,
         "match": hit.match,
@@ -219,27 +211,21 @@ def _hit(hit: Hit, searched: str) -> Json:
         "last_line": hit.last_line,
         "modified": hit.date,
         "text": hit.text,
-    }
-    extras: Json = {
         "reason": hit.reason,
         "score": hit.score,
         "more": [f"{one.first_line}-{one.last_line}" for one in hit.more],
         "tags": list(hit.tags),
         "stale": hit.stale,
         "page": hit.page,
+        "uri": uri_of(hit.project, hit.document),
+        "project": hit.project if searched == ALL else "",
     }
-    told |= {name: value for name, value in extras.items() if value}
-    told["uri"] = uri_of(hit.project, hit.document)
-    return told | {"project": hit.project} if searched == ALL else told
+    return {name: value for name, value in told.items() if value or name not in _LEFT_OUT}
 
 
 def _text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
     """Write the results as Markdown, with links to their documents."""
-
-    def named(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        return tuple(replace(hit, document=visible_line(hit.document)) for hit in hits)
-
-    shown = replace(response, hits=named(response.hits), nearest=named(response.nearest))
+    shown = change_hits(response, lambda hit: replace(hit, document=visible_line(hit.document)))
     counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response).items())
     told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
     titles = {(hit.project, hit.document): hit.title for hit in response.hits}
@@ -276,8 +262,8 @@ def _compact_hit(hit: Hit, searched: str) -> Json:
     }
 
 
-def _compact_text(response: Response) -> str:
-    """Write the results as a list of lines."""
+def _compact_text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
+    """Write the results as a list of lines, without links."""
     lines = [*_heading(response.notices), ""]
     if not response.hits:
         lines.append("Nothing was found.")
@@ -290,7 +276,7 @@ def _compact_text(response: Response) -> str:
         project = f"{hit.project}: " if hit.project != response.project else ""
         place = coded(f"{visible_line(hit.document)}:{hit.line}")
         lines.append(f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n", ()
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
@@ -303,34 +289,31 @@ _WILD = re.compile(r"[*?]")
 def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Read documents, or parts of them; the notices name those that cannot be found."""
     budget = arguments.get("max_tokens", READ_TOKENS)
-    found: list[tuple[Engine, Passage]] = []
-    failures: list[UsageError] = []
+    found: list[tuple[str, Passage]] = []
+    told: list[str] = []
+    searched: dict[str, Engine] = {}
     opened: dict[str | None, list[Engine]] = {}
+    failure: UsageError | None = None
     with ExitStack() as held:
         for written in arguments["references"]:
             try:
                 project, reference = _parsed(written, arguments)
                 if project not in opened:
                     opened[project] = held.enter_context(projects.engines(project))
-                engines = opened[project]
-                found += _matching(engines, reference) or [_one(engines, reference)]
+                meant = _matching(opened[project], reference) or [_one(opened[project], reference)]
             except UsageError as error:
-                failures.append(error)
-        if not found:
-            raise failures[0]
-        passages = [
-            replace(
-                one,
-                title=visible_line(one.title),
-                text=quoted(engine, one.document, one.first_line, one.text),
-            )
-            for engine, one in found
-        ]
-        searched = {engine.project.name: engine for engine, _ in found}.values()
-        told = [visible_line(str(error)) for error in failures]
-        told += [one for engine in searched for one in projects.unfinished(engine)]
-        places = [engine.project.name for engine, _ in found]
-    return _passages_within(budget, list(zip(places, passages, strict=True)), told)
+                failure = failure or error
+                told.append(visible_line(str(error)))
+                continue
+            for engine, one in meant:
+                title = visible_line(one.title)
+                text = quoted(engine, one.document, one.first_line, one.text)
+                found.append((engine.project.name, replace(one, title=title, text=text)))
+                searched[engine.project.name] = engine
+        if failure is not None and not found:
+            raise failure
+        told += [one for engine in searched.values() for one in projects.unfinished(engine)]
+    return _passages_within(budget, found, told)
 
 
 def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
