@@ -83,12 +83,12 @@ ALIASES = {
 
 _MODULES = {
     "search": ("search", "answer", "explain"),
-    "documents": ("get", "open", "related", "graph"),
-    "lists": ("ls", "recent", "tags", "folders", "fields"),
+    "documents": ("get", "open", "related", "graph", "ls", "recent", "tags", "folders", "fields"),
     "index": ("index", "watch", "status", "reset"),
     "archive": ("export", "import", "move"),
     "evaluation": ("eval", "tune"),
     "install": ("skill",),
+    "serve": ("serve", "mcp"),
     "setup": ("models", "doctor", "completion", "version"),
 }
 """Which commands share a module of `commands`; every other one has its own."""

@@ -1,23 +1,111 @@
-"""`dowse serve`: the API, the MCP endpoint and the web page, in one process."""
+"""`dowse serve`, `mcp`: the page, the API and the tools for agents; and what they log."""
 
 from __future__ import annotations
 
+import gc
+import json
+import logging
 import os
 import socket
 import stat
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.logs import start_logging, takes_logging
+from dowse._interfaces.cli.call import Call, Command, LazyGroup, pass_call
+from dowse._project.introduction import introduction_of
 from dowse._util.files import real_path
+from dowse._util.locations import locations
 from dowse.errors import Refused, UsageError
 
-_EXAMPLES = """\
+if TYPE_CHECKING:
+    from dowse._project.pool import EnginePool
+
+# ── The log: text for people, or JSON for programs that collect it ───────────
+
+_LEVELS = ("error", "warning", "info", "debug")
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+def takes_logging(command: _Decorated) -> _Decorated:
+    """Add the options of the log to a command that keeps running."""
+    level = click.option(
+        "--log-level",
+        type=click.Choice(_LEVELS),
+        default="warning",
+        show_default=True,
+        help="What is logged to stderr. No level logs queries or text of documents.",
+    )
+    form = click.option(
+        "--log-format",
+        type=click.Choice(("text", "json")),
+        default="text",
+        show_default=True,
+        help="Log as lines of text, or as one JSON document per line.",
+    )
+    return form(level(command))
+
+
+def start_logging(form: str, level: str) -> None:
+    """Log to stderr what dowse says of itself."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_is_worth_a_line)
+    handler.setFormatter(_AsJson() if form == "json" else _AsText())
+    own = logging.getLogger("dowse")
+    own.handlers[:] = [handler]
+    own.setLevel(level.upper())
+    own.propagate = False
+    # Libraries are heard when something is wrong with them; what they say in detail may be private.
+    others = logging.getLogger()
+    others.handlers[:] = [handler]
+    others.setLevel(logging.ERROR if level == "error" else logging.WARNING)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Keep what is about the server: a client that goes away in the middle is not."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or kind.__name__ != "ClientDisconnect"
+
+
+class _AsText(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one line: when, how bad, what, and its figures."""
+        moment = time.strftime("%H:%M:%S", time.localtime(record.created))
+        fields = getattr(record, "fields", {})
+        known = {name: value for name, value in fields.items() if name == "milliseconds"}
+        figures = "".join(f" {name}={value}" for name, value in known.items())
+        message = " ".join(record.getMessage().splitlines())
+        entry = f"{moment} {record.levelname.lower()} {message}{figures}"
+        if record.exc_info:
+            entry += "\n" + self.formatException(record.exc_info)
+        return entry
+
+
+class _AsJson(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one JSON document on one line."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        entry: dict[str, Any] = {
+            "time": f"{moment}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=True, default=str)
+
+
+# ── The server ───────────────────────────────────────────────────────────────
+
+_SERVE_EXAMPLES = """\
 \b
 Examples:
   dowse serve                             the page is at http://127.0.0.1:7333
@@ -39,7 +127,7 @@ class ServeRecord(Struct, frozen=True):
     socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
 
-@click.command(cls=Command, record=ServeRecord, epilog=_EXAMPLES)
+@click.command(cls=Command, record=ServeRecord, epilog=_SERVE_EXAMPLES)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -174,3 +262,71 @@ def _read_token(path: Path) -> str:
             f"{path} holds no token.", "Put one line of letters, digits and signs into it."
         )
     return token
+
+
+# ── Agents ──────────────────────────────────────────────────────────────────
+
+_MCP_EXAMPLES = """\
+\b
+Examples:
+  dowse mcp                               what a client runs
+  dowse mcp -p notes                      only this project
+  dowse mcp --compat                      also as search, get and get_project_info
+  dowse mcp install --client cursor       print what to put into its configuration
+  dowse mcp install --client claude-desktop -p notes --write
+  dowse mcp install --client vscode --scope folder --write
+"""
+
+
+@click.group(
+    cls=LazyGroup,
+    topics={"Commands": {"install": "Add dowse to the configuration of a client."}},
+    invoke_without_command=True,
+    epilog=_MCP_EXAMPLES,
+)
+@click.option(
+    "--compat", is_flag=True, help="Also offer the tool names search, get and get_project_info."
+)
+@takes_logging
+@click.pass_context
+def mcp_command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
+    """Serve agents over the Model Context Protocol.
+
+    A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
+    project alone; otherwise it sees all of them.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    call = context.find_root().ensure_object(Call)
+    start_logging(log_format, log_level)
+    # Thousands of small objects are made while the SDK is loaded, and all of them stay.
+    gc.disable()
+    from dowse._interfaces.mcp.server import serve_stdio  # noqa: PLC0415  install does not need it
+
+    gc.freeze()
+    gc.enable()
+
+    if sys.stdin.isatty():
+        call.remark(
+            "This speaks with programs: a client of the Model Context Protocol starts it.",
+            "Add dowse to an agent with: dowse mcp install --client NAME. Ctrl-D ends it.",
+        )
+    pinned = call.project or os.environ.get("DOWSE_PROJECT")
+
+    def open_pool() -> EnginePool:
+        from dowse._project.pool import EnginePool  # noqa: PLC0415  the handshake does not wait for it
+
+        return EnginePool(call.workspace, call.here, pinned)
+
+    serve_stdio(open_pool, _described(call, pinned), pinned, compat=compat)
+    sys.stderr.flush()
+    # After stdin is closed nobody wants to wait for threads; an index survives that.
+    os._exit(0)
+
+
+def _described(call: Call, pinned: str | None) -> dict[str, str]:
+    """Describe the projects by their files: opening them takes longer than all the rest."""
+    files = {one.parent.name: one for one in sorted(locations().projects.glob("*/project.toml"))}
+    if pinned is not None and pinned not in files:
+        return {call.workspace.projects.get(pinned).name: ""}  # that says best what is wrong
+    return {name: introduction_of(file) for name, file in files.items() if pinned in {None, name}}
