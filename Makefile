@@ -69,6 +69,7 @@ lock:
 
 docs: $(VENV)/developing
 	$(BIN)/python tools/reference.py docs
+	$(BIN)/python tools/http_reference.py
 
 # The pictures of the web page in docs/images; they need Chromium, and a font with Chinese and
 # Japanese characters: apt-get install chromium fonts-noto-cjk

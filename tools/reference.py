@@ -14,7 +14,7 @@ import msgspec
 
 from dowse._config.schema import SECTIONS, Setting, known_settings
 from dowse._interfaces.cli.call import Command, global_options
-from dowse._interfaces.cli.commands.config import as_toml
+from dowse._interfaces.cli.commands.project import as_toml
 from dowse._interfaces.cli.main import TOPICS, cli
 from dowse._util.bounds import ALWAYS, consent, limits
 

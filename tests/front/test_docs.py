@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+import http_reference
 from dowse._config.schema import known_settings
 from dowse._interfaces.cli.main import TOPICS, cli
 from reference import pages, root_context
@@ -17,6 +18,13 @@ _DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.parametrize("name", ["commands.md", "settings.md"])
 def test_the_page_is_what_the_code_says(name: str) -> None:
     assert (_DOCS / name).read_text("utf-8") == pages()[name], "run: make docs"
+
+
+@pytest.mark.parametrize("name", ["openapi.json", "api.html"])
+def test_the_server_describes_what_its_routes_do(name: str) -> None:
+    assert (http_reference.FOLDER / name).read_text("utf-8") == http_reference.files()[name], (
+        "run: make docs"
+    )
 
 
 def _commands(group: click.Group, context: click.Context) -> list[tuple[str, click.Command]]:

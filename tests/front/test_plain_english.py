@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from dowse._config.schema import known_settings
-from dowse._interfaces.http.api import description
 from dowse._interfaces.mcp.tools import TOOLS
+from http_reference import description
 from rows import check_rows
 
 _ROOT = Path(__file__).parents[2]

@@ -21,13 +21,13 @@ from schemathesis.python.asgi import ASGIClient
 from starlette.testclient import TestClient
 
 from dowse._config.request import OPTIONS
-from dowse._interfaces.http.api import description
 from dowse._interfaces.http.routes import ROUTES
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._search.request import Filters
 from dowse._text.dates import first_moment
+from http_reference import description
 
 HERE = "http://127.0.0.1:7333"
 

@@ -113,7 +113,7 @@ from dowse._search.pipeline import SearchSettings
 from dowse._interfaces.cli.main import cli
 from reference import commands_page, root_context, settings_page
 from dowse._interfaces.mcp.tools import tools
-from dowse._interfaces.http.api import description
+from http_reference import description
 from dowse._interfaces.http.routes import SwitchesRecord
 from dowse._interfaces.cli.commands.search import draw_trace
 from dowse._config.schema import preset_values

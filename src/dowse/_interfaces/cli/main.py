@@ -88,6 +88,7 @@ _MODULES = {
     "archive": ("export", "import", "move"),
     "evaluation": ("eval", "tune"),
     "install": ("skill",),
+    "project": ("project", "config"),
     "serve": ("serve", "mcp"),
     "setup": ("models", "doctor", "completion", "version"),
 }

@@ -1,7 +1,7 @@
 """What the JSON API answers: every route is a function from a call to a record.
 
-A new route is a function here. Its parameters, its docstring and the record that it returns also
-make its OpenAPI description and its section on the page at `/api`.
+A new route is a function here. Of its parameters, its docstring and the record that it returns,
+`make docs` also makes its OpenAPI description and its section on the page at `/api`.
 """
 
 from __future__ import annotations

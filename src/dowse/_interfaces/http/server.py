@@ -22,13 +22,13 @@ from msgspec import Struct, field
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dowse._interfaces.http.api import ERROR, FAILURES, answer, description, http_routes, page
+from dowse._interfaces.http.api import ERROR, FAILURES, http_routes
 from dowse._interfaces.http.routes import ROOT, ROUTES, ApiCall, readiness
 from dowse._interfaces.http.security import Access, Guard, checked_origins, is_local
 from dowse._interfaces.mcp.server import McpEndpoint
@@ -42,10 +42,10 @@ from dowse._util.locations import Locations, secure
 from dowse._util.metrics import CONTENT_TYPE, Labels, Metrics
 from dowse.errors import DowseError, UsageError
 
-PAGE = Path(__file__).parent / "page"
+_HERE = Path(__file__).parent
+PAGE = _HERE / "page"
 """The files of the web page."""
 
-_DESCRIPTION = f"{ROOT}/openapi.json"
 _HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
 _CONNECTIONS = 200  # at once; more are turned away
 _BACKLOG = 128  # connections that may wait to be taken
@@ -92,10 +92,10 @@ def application(
         return Response(await run_in_threadpool(figures), headers={"Content-Type": CONTENT_TYPE})
 
     async def described(_: Request) -> Response:
-        return Response(page(), media_type="text/html")
+        return FileResponse(_HERE / "api.html")
 
     async def openapi(_: Request) -> Response:
-        return answer(description())
+        return FileResponse(_HERE / "openapi.json")
 
     found = http_routes(partial(ApiCall, pool, watchers))
     api = [*found[ROOT], Route("/openapi.json", openapi, methods=["GET"])]

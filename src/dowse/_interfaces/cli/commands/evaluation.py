@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.commands.config import setting_names
+from dowse._interfaces.cli.commands.project import setting_names
 from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.evaluate import (
@@ -200,14 +200,13 @@ _SURE = 0.05  # differences that chance gives less often are set off
 
 def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     """Draw all that an evaluation found out."""
-    said = [f"{counted(record.queries, 'query', 'queries')} with judgments"]
-    if record.unanswerable:
-        said.append(f"{record.unanswerable:,} without an answer")
-    if record.documents is not None:
-        said.append(counted(record.documents, "document"))
-    if record.unjudged:
-        said.append(f"{record.unjudged:,} left out without a judged answer")
-    yield from sentence(width, (record.collection, "bold"), f": {', '.join(said)}")
+    said = (
+        f"{counted(record.queries, 'query', 'queries')} with judgments",
+        f"{record.unanswerable:,} without an answer" if record.unanswerable else "",
+        "" if record.documents is None else counted(record.documents, "document"),
+        f"{record.unjudged:,} left out without a judged answer" if record.unjudged else "",
+    )
+    yield from sentence(width, (record.collection, "bold"), f": {', '.join(filter(None, said))}")
     yield Text()
     if record.runs:
         yield from _draw_runs(record.runs, width)
@@ -236,16 +235,17 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
     yield from _headed(["", "n", *(f"{name:>5}" for name in NAMES.values())], rows, width)
     yield Text()
     for run in runs:
-        said = []
-        if run.latency:
-            p50, p95 = duration(run.latency.p50), duration(run.latency.p95)
-            said.append(f"Latency {p50} (p50), {p95} (p95).")
-        said.append(f"Empty answers: {run.empty:,} of {run.queries:,}.")
-        if run.marked:
-            said.append(f"Marked as no good match: {run.marked:,} of {run.queries:,}.")
-        if run.unanswerable:
-            said.append(_rejected(run.unanswerable))
-        yield from sentence(width, f"{run.name}: " if len(runs) > 1 else "", " ".join(said))
+        latency = run.latency
+        said = (
+            f"{run.name}:" if len(runs) > 1 else "",
+            f"Latency {duration(latency.p50)} (p50), {duration(latency.p95)} (p95)."
+            if latency
+            else "",
+            f"Empty answers: {run.empty:,} of {run.queries:,}.",
+            f"Marked as no good match: {run.marked:,} of {run.queries:,}." if run.marked else "",
+            _rejected(run.unanswerable) if run.unanswerable else "",
+        )
+        yield from sentence(width, " ".join(filter(None, said)))
 
 
 def _cells(measures: Measures | None) -> list[str]:
@@ -404,7 +404,7 @@ def tune_command(
     if not call.json:
         if drawn:
             call.remark(told_counts(drawn))
-        call.out.show(_draw_tune(record, call.out.width))
+        call.out.show(draw_tune(record, call.out.width))
         call.remark(*record.notices)
     question = f"Write these settings for {record.project}?"
     if record.real and not dry_run and (yes or call.agrees(question)):
@@ -442,7 +442,7 @@ def _written(call: Call, record: TuneRecord) -> TuneRecord:
     return replace(record, written=True)
 
 
-def _draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
+def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
     """Draw what there is to gain, and by which settings."""
     asked, total = record.queries, sum(record.queries.values())
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in asked.items() if kind)
@@ -467,13 +467,13 @@ def _draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
         rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
         yield from table(rows, width)
         return
-    why = "on held-out queries, the gain may be chance."
-    if gain.difference <= 0:
-        why = "what ranks best for some queries does not for others."
-    if total < FEW and gain.low > 0:
-        why = f"fewer than {FEW} queries cannot show it."
-    if not record.best:
-        why = "the present settings rank best."
+    reasons = (
+        (not record.best, "the present settings rank best."),
+        (total < FEW and gain.low > 0, f"fewer than {FEW} queries cannot show it."),
+        (gain.difference <= 0, "what ranks best for some queries does not for others."),
+        (True, "on held-out queries, the gain may be chance."),
+    )
+    why = next(reason for applies, reason in reasons if applies)
     yield from sentence(width, ("Nothing to gain", "bold"), f": {why}")
 
 

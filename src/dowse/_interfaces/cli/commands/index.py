@@ -102,7 +102,7 @@ def index_command(
             ) from None
     took = time.perf_counter() - began
     if not call.quiet or call.json:
-        call.answer(report, lambda width: _draw_report(report, took, width, verbose=call.verbose))
+        call.answer(report, lambda width: draw_report(report, took, width, verbose=call.verbose))
     call.remark(*report.notices)
     if shard is not None:
         call.remark(
@@ -115,7 +115,7 @@ def index_command(
 _NAMED = 20  # files left out that are named without --verbose
 
 
-def _draw_report(
+def draw_report(
     report: IndexReport, seconds: float, width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
     """Draw the summary of a run, and what was left out."""
@@ -136,17 +136,15 @@ def _draw_report(
 
 
 def _summary(report: IndexReport) -> str:
-    counts = {
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-    }
-    parts = [f"{count:,} {word}" for word, count in counts.items() if count]
-    if report.chunks:
-        parts.append(f"{counted(report.chunks, 'chunk')} written")
-    if report.secrets:
-        parts.append(f"{counted(report.secrets, 'secret')} left out")
+    counts = (
+        (report.added, "added"),
+        (report.changed, "changed"),
+        (report.removed, "removed"),
+        (report.unchanged, "unchanged"),
+    )
+    parts = [f"{count:,} {word}" for count, word in counts if count]
+    parts += [f"{counted(report.chunks, 'chunk')} written"] if report.chunks else []
+    parts += [f"{counted(report.secrets, 'secret')} left out"] if report.secrets else []
     return ", ".join(parts)
 
 
@@ -249,12 +247,13 @@ def status_command(call: Call) -> None:
     """
     with call.open() as engine:
         status = engine.status()
-    call.answer(status, lambda width: _draw_status(status, width))
+    call.answer(status, lambda width: draw_status(status, width))
     if status.notices:
         call.remark(*status.notices)
 
 
-def _draw_status(status: Status, width: int | None) -> list[Text]:
+def draw_status(status: Status, width: int | None) -> list[Text]:
+    """Draw a status."""
     counts, project = status.counts, quote(status.project)
     rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
     for root in status.roots:
@@ -263,18 +262,8 @@ def _draw_status(status: Status, width: int | None) -> list[Text]:
             what = f"{Path(root).stem}: not on this machine, its text comes from an import"
             folder = (what, "yellow")
         rows.append(("" if len(rows) > 1 else "Folder", folder))
-    changes = status.freshness
-    counted_changes = (
-        (changes.new, "new"),
-        (changes.changed, "changed"),
-        (changes.deleted, "deleted"),
-    )
-    changed = ", ".join(f"{count:,} {word}" for count, word in counted_changes if count)
-    state = (f"{changed} since: dowse index -p {project}", "yellow")
-    if status.up_to_date:
-        state = ("up to date", "green")
-    if not status.indexed:
-        state = (f"not indexed yet: dowse index -p {project}", "yellow")
+    files = counted(status.unread, "file")
+    unread = f"{files} could not be read; why: dowse index -p {project}" if status.unread else ""
     rows += [
         ("Index", f"{short_path(status.folder)} ({size(status.bytes)})"),
         ("Documents", f"{counts.documents:,}"),
@@ -285,17 +274,22 @@ def _draw_status(status: Status, width: int | None) -> list[Text]:
         ("Code", counted(counts.code_blocks, "block")),
         ("Words", f"{counts.terms:,} different ones"),
         ("Groups", f"{counts.communities:,} of documents that link to each other"),
-        ("State", state),
+        ("State", _state_of(status)),
+        ("Left out", (unread, "yellow") if unread else ""),
+        ("Secrets", f"{counts.secrets:,} left out (read.redact)" if counts.secrets else ""),
+        ("Run", (status.run, "yellow") if status.run else ""),
     ]
-    if status.unread:
-        files = counted(status.unread, "file")
-        why = f"{files} could not be read; why: dowse index -p {project}"
-        rows.append(("Left out", (why, "yellow")))
-    if counts.secrets:
-        rows.append(("Secrets", f"{counts.secrets:,} left out (read.redact)"))
-    if status.run:
-        rows.append(("Run", (status.run, "yellow")))
-    return table([((name, "dim"), value) for name, value in rows], width)
+    return table([((name, "dim"), value) for name, value in rows if value], width)
+
+
+def _state_of(status: Status) -> Part:
+    if status.up_to_date and status.indexed:
+        return "up to date", "green"
+    changes = status.freshness
+    counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
+    changed = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    state = f"{changed} since" if status.indexed else "not indexed yet"
+    return f"{state}: dowse index -p {quote(status.project)}", "yellow"
 
 
 class ResetRecord(Struct, frozen=True):

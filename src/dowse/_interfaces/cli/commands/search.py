@@ -238,7 +238,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
         call.show_aside(lambda width: draw_hits(response.hits[:1], width))
     elif response.answer is None:
         call.remark("No sentence of the results answers this. The nearest results:")
-        call.show_aside(lambda width: _draw_titles(response.hits, width))
+        call.show_aside(lambda width: draw_titles(response.hits, width))
     if not call.json:
         call.remark(*response.notices)
 
@@ -253,7 +253,7 @@ def _draw_answer(response: Response, width: int | None) -> Iterator[Text]:
         yield Text()
         yield from sentence(width, (f"Written by {answer.written_by} from these:", "dim"))
     yield Text()
-    yield from _draw_titles((response.hits[rank - 1] for rank in answer.sources), width)
+    yield from draw_titles((response.hits[rank - 1] for rank in answer.sources), width)
 
 
 _EXPLAIN_EXAMPLES = """\
@@ -346,7 +346,7 @@ def draw_response(
             drawn.stylize("dim")
         yield drawn
     if explain:
-        yield from _draw_account(response, width)
+        yield from draw_account(response, width)
 
 
 def draw_hits(
@@ -384,7 +384,7 @@ def draw_hits(
             yield from draw_trace(hit.trace, width, _INDENT)
 
 
-def _draw_titles(hits: Iterable[Hit], width: int | None) -> Iterator[Text]:
+def draw_titles(hits: Iterable[Hit], width: int | None) -> Iterator[Text]:
     """Draw results by their titles and places alone, each under its number."""
     for hit in hits:
         yield from sentence(width, f"{hit.rank:>2}  ", (hit.title, "bold"), _stale(hit))
@@ -461,7 +461,7 @@ def draw_trace(
         yield Text(" " * indent) + drawn
 
 
-def _draw_account(response: Response, width: int | None) -> Iterator[Text]:
+def draw_account(response: Response, width: int | None) -> Iterator[Text]:
     """Draw how many candidates each stage left that ran, and how long it took."""
     heads = (("stage", "bold"), ("candidates", "bold"), ("time", "bold"), "")
     rows: list[tuple[Part, ...]] = [heads]
