@@ -13,6 +13,7 @@ from pathlib import Path
 from dowse._index import pipeline
 from dowse._project.archive.import_ import import_project
 from dowse._project.engine import Engine
+from dowse._project.indexing import watch_folders
 from dowse._project.workspace import Workspace
 from dowse._util.locations import Locations
 from powerloss.promises import ABSENT, begin, done
@@ -60,7 +61,8 @@ def _watch(home: Path, folders: Path) -> None:
     shutil.copytree(folders / "v2", live)
     with _changing((INDEX, "v3")), _engine(home, live) as engine:
         watching = threading.Thread(
-            target=engine.watch, args=(lambda _: stop.set(), stop, lambda _: ready.set())
+            target=watch_folders,
+            args=(engine, lambda _: stop.set(), stop, lambda _: ready.set()),
         )
         watching.start()
         ready.wait(0.5)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dowse._project.engine import Engine
+from dowse._project.indexing import watch_folders
 from dowse._search.request import SearchRequest
 from dowse._util.files import replace_file
 from vaults import open_engine
@@ -67,7 +68,7 @@ def watch(engine: Engine, enough: Callable[[], bool], _: random.Random) -> int:
     reports: list[object] = []
     timer = threading.Thread(target=lambda: _stop_when(enough, stop), daemon=True)
     timer.start()
-    engine.watch(reports.append, stop)
+    watch_folders(engine, reports.append, stop)
     return len(reports)
 
 

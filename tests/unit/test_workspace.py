@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dowse._model import IndexReport
+from dowse._project.indexing import watch_project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.locations import Locations, locations
@@ -471,7 +472,7 @@ def test_a_watch_follows_its_settings(workspace: Workspace, tmp_path: Path) -> N
         else:
             stop.set()
 
-    watching = threading.Thread(target=workspace.watch, args=(project, changed, stop))
+    watching = threading.Thread(target=watch_project, args=(workspace, project, changed, stop))
     watching.start()
     watching.join(timeout=60)
     stop.set()
@@ -496,7 +497,7 @@ def test_a_watch_follows_the_folders_of_its_project(workspace: Workspace, tmp_pa
         else:
             stop.set()
 
-    watching = threading.Thread(target=workspace.watch, args=(project, changed, stop))
+    watching = threading.Thread(target=watch_project, args=(workspace, project, changed, stop))
     watching.start()
     watching.join(timeout=60)
     stop.set()

@@ -27,7 +27,6 @@ from dowse._model import (
     Finding,
     Freshness,
     IndexReport,
-    ModelFit,
     Passage,
     Related,
     Response,
@@ -132,28 +131,6 @@ class ExpectedStamp(Struct, frozen=True):
         ]
 
 
-def expected_stamp(settings: Settings, parts: Parts) -> ExpectedStamp:
-    """Return what an index must be built with for these settings and parts."""
-    text: Stamp = {
-        "chunk": {"version": CHUNK_VERSION, **asdict(settings.chunk)},
-        "keyword": dict(parts.analyzer.stamp),
-        "parse": {"version": PARSE_VERSION},
-        "read": {"redact": sorted(set(settings.read.redact))},
-    }
-    if parts.embedder is None:
-        return ExpectedStamp(text, _NO_MODEL, "")
-    try:
-        model = parts.embedder.model
-    except EmbedError as error:
-        return ExpectedStamp(text, {}, str(error))
-    made_by: Stamp = {
-        "model": model.key,
-        "dimensions": model.dimensions,
-        "embedding_text": EMBEDDING_TEXT_VERSION,
-    }
-    return ExpectedStamp(text, made_by, "")
-
-
 def takes_vectors(stamp: Stamp) -> bool:
     """Tell whether an index was built to hold vectors."""
     return bool(stamp["model"] != _NO_MODEL["model"])
@@ -245,7 +222,24 @@ class Engine(AbstractContextManager["Engine"]):
 
     def expected_stamp(self) -> ExpectedStamp:
         """Return what the index must have been built with for these settings."""
-        return expected_stamp(self.settings, self.parts)
+        text: Stamp = {
+            "chunk": {"version": CHUNK_VERSION, **asdict(self.settings.chunk)},
+            "keyword": dict(self.parts.analyzer.stamp),
+            "parse": {"version": PARSE_VERSION},
+            "read": {"redact": sorted(set(self.settings.read.redact))},
+        }
+        if self.parts.embedder is None:
+            return ExpectedStamp(text, _NO_MODEL, "")
+        try:
+            model = self.parts.embedder.model
+        except EmbedError as error:
+            return ExpectedStamp(text, {}, str(error))
+        made_by: Stamp = {
+            "model": model.key,
+            "dimensions": model.dimensions,
+            "embedding_text": EMBEDDING_TEXT_VERSION,
+        }
+        return ExpectedStamp(text, made_by, "")
 
     def check_stamp(self, stamp: Stamp, expected: ExpectedStamp) -> None:
         """Raise `StampMismatch` when the index was built with other settings."""
@@ -444,30 +438,9 @@ class Engine(AbstractContextManager["Engine"]):
         there is nothing to fill it with. Raises `Locked` when another process is still writing
         after `wait` seconds, and `Refused` when a link has taken the place of a folder.
         """
-        from dowse._project import indexing  # noqa: PLC0415  searching needs no parsers
+        from dowse._project.indexing import update  # noqa: PLC0415  searching needs no parsers
 
-        return indexing.update(self, paths, shard, wait, announce, rebuild=rebuild)
-
-    def watch(
-        self,
-        changed: Callable[[IndexReport], None],
-        stop: threading.Event,
-        announce: Announce = silent,
-        settings_hold: Callable[[], bool] = lambda: True,
-    ) -> None:
-        """Update the index as the folder changes, until `stop` is set or the settings change."""
-        from dowse._project import indexing  # noqa: PLC0415  as above
-
-        indexing.watch_folders(self, changed, stop, announce, settings_hold)
-
-    def fit_confidence(self, announce: Announce = silent) -> ModelFit | None:
-        """Fit what cosines mean on the documents, and keep it; None when these are too few.
-
-        The default model keeps the fit that it ships with.
-        """
-        from dowse._project import indexing  # noqa: PLC0415  as above
-
-        return indexing.fit_confidence(self, announce)
+        return update(self, paths, shard, wait, announce, rebuild=rebuild)
 
     def reset(self, wait: float = 10.0, stamp: Stamp | None = None) -> None:
         """Empty the index; known vectors are kept, so that indexing again is quick.

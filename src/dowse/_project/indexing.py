@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from dowse._model import (
     ModelFit,
     Shard,
     Vector,
+    silent,
     text_key,
 )
 from dowse._model.ports import IndexReader, IndexWriter
@@ -38,6 +40,8 @@ from dowse.errors import Damaged, DowseError, Locked, Refused, UsageError
 
 if TYPE_CHECKING:
     from dowse._project.engine import Engine
+    from dowse._project.registry import Project
+    from dowse._project.workspace import ResolvedSettings, Workspace
 
 
 def update(
@@ -130,8 +134,11 @@ def _run(
     return report
 
 
-def fit_confidence(engine: Engine, announce: Announce) -> ModelFit | None:
-    """Fit what cosines mean on the documents, and keep it; None when these are too few."""
+def fit_confidence(engine: Engine, announce: Announce = silent) -> ModelFit | None:
+    """Fit what cosines mean on the documents, and keep it; None when these are too few.
+
+    The default model keeps the fit that it ships with.
+    """
     embedder = engine.parts.embedder
     with engine.read_fitting() as (reader, has_vectors):
         if embedder is None or not has_vectors:
@@ -207,8 +214,8 @@ def watch_folders(
     engine: Engine,
     changed: Callable[[IndexReport], None],
     stop: threading.Event,
-    announce: Announce,
-    settings_hold: Callable[[], bool],
+    announce: Announce = silent,
+    settings_hold: Callable[[], bool] = lambda: True,
 ) -> None:
     """Update the index as the folders change, until `stop` is set or the settings change."""
 
@@ -225,3 +232,25 @@ def watch_folders(
 
     with suppress(_SettingsChanged):
         watch(engine.roots, engine.settings.read, follow, stop=stop, announce=announce)
+
+
+def watch_project(
+    workspace: Workspace,
+    project: Project,
+    changed: Callable[[IndexReport], None],
+    stop: threading.Event,
+    announce: Announce = silent,
+) -> None:
+    """Update a project's index as its folders change, with the settings that hold then."""
+    while not stop.is_set():
+        project = workspace.projects.get(project.name)
+        chosen = workspace.settings(project)
+        with workspace.open(project, None, announce, fetch=True, chosen=chosen) as engine:
+            still_holds = partial(_still_holds, workspace, project, chosen)
+            watch_folders(engine, changed, stop, announce, still_holds)
+
+
+def _still_holds(workspace: Workspace, project: Project, chosen: ResolvedSettings) -> bool:
+    """Tell whether folders and settings are as they were: other documents would be dropped."""
+    current = workspace.projects.get(project.name)
+    return current == project and workspace.settings(project) == chosen

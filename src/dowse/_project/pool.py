@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from dowse._model import Announce, Event, IndexReport, silent
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine
+from dowse._project.indexing import watch_folders
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings, Workspace
 from dowse._search.request import SearchRequest
@@ -139,7 +140,7 @@ class EnginePool:
 
         while not stop.is_set():
             engine = self.open(self.select(name))
-            engine.watch(note, stop, announce, partial(self._is_current, name, engine))
+            watch_folders(engine, note, stop, announce, partial(self._is_current, name, engine))
 
     def _is_current(self, name: str, engine: Engine) -> bool:
         return self.open(self.select(name)) is engine

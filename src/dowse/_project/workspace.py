@@ -27,7 +27,7 @@ from dowse._config.trust import LocalFile, Trust, read_local
 from dowse._embed.open import can_rerank, open_embedder, open_reranker
 from dowse._embed.options import EmbedOptions
 from dowse._index.source.roots import Root
-from dowse._model import Announce, IndexReport, silent
+from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
 from dowse._model.store_options import StoreOptions
 from dowse._project.all_projects import AllProjects
@@ -147,24 +147,6 @@ class Workspace:
             default,
             nullcontext() if waits else _COMPUTING,
         )
-
-    def watch(
-        self,
-        project: Project,
-        changed: Callable[[IndexReport], None],
-        stop: threading.Event,
-        announce: Announce = silent,
-    ) -> None:
-        """Update a project's index as its folder changes, with the settings that hold then."""
-        while not stop.is_set():
-            project = self.projects.get(project.name)
-            chosen = self.settings(project)
-            with self.open(project, None, announce, fetch=True, chosen=chosen) as engine:
-                engine.watch(changed, stop, announce, partial(self._still_holds, chosen, project))
-
-    def _still_holds(self, chosen: ResolvedSettings, project: Project) -> bool:
-        """Tell whether folders and settings are as they were: other documents would be dropped."""
-        return self.projects.get(project.name) == project and self.settings(project) == chosen
 
     def settings(
         self,

@@ -10,6 +10,7 @@ import pytest
 
 from dowse._model import EmbeddedBatch, Model, Vector
 from dowse._project.engine import Engine
+from dowse._project.indexing import fit_confidence
 from dowse._search.confidence import read_fit
 from dowse._search.fit import LEAST, fit_model
 from dowse._search.request import SearchRequest
@@ -71,7 +72,7 @@ def test_the_first_run_fits_a_model_that_has_no_fit(engine: Engine) -> None:
         "fitted on the documents of this project"
         in engine.search(SearchRequest("repair bridge")).calibration
     )
-    assert engine.fit_confidence() == fit  # the same index gives the same fit
+    assert fit_confidence(engine) == fit  # the same index gives the same fit
 
 
 def test_cosines_mean_the_same_whatever_their_range(engine: Engine, tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_with_the_fit_nonsense_is_no_good_match(engine: Engine) -> None:
 def test_too_few_documents_give_no_fit(tmp_path: Path) -> None:
     with _engine(tmp_path, Squashed(), _THINGS[: LEAST // len(_DEEDS) - 1]) as engine:
         assert read_fit(engine.project.folder) is None
-        assert engine.fit_confidence() is None
+        assert fit_confidence(engine) is None
         found = engine.search(SearchRequest("qwertz asdfgh yxcvbn"))
         assert "none was fitted for the model squashed/65" in found.calibration
         assert not found.no_good_match

@@ -13,6 +13,7 @@ import pytest
 from dowse._index.source.watch import MASS
 from dowse._model import Event, IndexReport
 from dowse._project.engine import Engine
+from dowse._project.indexing import watch_folders
 from dowse._search.request import SearchRequest
 from dowse.testing import HashEmbedder
 from vaults import open_engine
@@ -37,7 +38,7 @@ class Watched:
             if event.note:
                 self.notes.put(event.note)
 
-        self.engine.watch(self._tell, self._stop, announce)
+        watch_folders(self.engine, self._tell, self._stop, announce)
 
     def _tell(self, _: IndexReport) -> None:
         with self._changed:

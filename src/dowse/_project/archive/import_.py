@@ -53,7 +53,7 @@ from dowse._project.archive.archive import (
     Manifest,
     open_archive,
 )
-from dowse._project.engine import Parts, expected_stamp, takes_vectors
+from dowse._project.engine import Engine, takes_vectors
 from dowse._project.indexing import PreparedDocument, store_documents
 from dowse._project.registry import ELSEWHERE, TRASH, Project, update_toml
 from dowse._project.workspace import Workspace
@@ -269,12 +269,13 @@ def _make_index(
 ) -> tuple[Counts, tuple[str, ...]]:
     settings = workspace.settings(project).settings
     parts = workspace.parts(project, settings, announce, offline=True)
-    stamp, notice = _stamp(archive.manifest.stamp, settings, parts)
-    their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
-    with _replacing(parts.store, allowed=replace) as writer:
-        fill(writer, archive, stamp, settings, announce, keep_vectors=their_vectors)
-        writer.note_roots([str(root) for root in project.roots])
-        counts = writer.catalogue.counts()
+    with Engine(project, settings, parts) as engine:
+        stamp, notice = _stamp(archive.manifest.stamp, engine)
+        their_vectors = stamp["model"] == archive.manifest.stamp["model"] and not notice
+        with _replacing(parts.store, allowed=replace) as writer:
+            fill(writer, archive, stamp, settings, announce, keep_vectors=their_vectors)
+            writer.note_roots([str(root) for root in project.roots])
+            counts = writer.catalogue.counts()
     missing = counts.chunks - counts.embedded
     if not notice and missing and takes_vectors(stamp):
         notice = f"{missing:,} of {counts.chunks:,} chunks have no vectors yet."
@@ -286,7 +287,7 @@ def _make_index(
     return counts, tuple(notices)
 
 
-def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]:
+def _stamp(theirs: Stamp, engine: Engine) -> tuple[Stamp, str]:
     """Decide what the index is stamped with, and say why their vectors cannot be used, if so.
 
     Terms and chunks are made here, so only the model is taken from the export; vectors of another
@@ -297,7 +298,7 @@ def _stamp(theirs: Stamp, settings: Settings, parts: Parts) -> tuple[Stamp, str]
         "dimensions": theirs["dimensions"],
         "embedding_text": EMBEDDING_TEXT_VERSION,
     }
-    wanted = expected_stamp(settings, parts)
+    wanted, settings = engine.expected_stamp(), engine.settings
     if not wanted.model and settings.embed.provider == "endpoint":
         raise Refused(
             "How long the vectors of your endpoint are is not known, and an import asks nobody.",
@@ -342,8 +343,6 @@ def _replacing(store: Store, *, allowed: bool) -> Iterator[IndexWriter]:
             with suppress(DowseError):  # an engine that is down removes nothing
                 store.discard()
         raise
-    finally:
-        store.close()
 
 
 def fill(

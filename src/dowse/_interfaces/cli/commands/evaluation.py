@@ -40,6 +40,7 @@ from dowse._project.evaluation.tune import (
     judged_queries,
     tune,
 )
+from dowse._project.indexing import fit_confidence
 from dowse._project.outputs import check_output, write_output
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
@@ -417,7 +418,7 @@ def tune_command(
 
 def _fit_confidence(call: Call) -> None:
     with call.progress() as announce, call.open(announce) as engine:
-        fit = engine.fit_confidence(announce)
+        fit = fit_confidence(engine, announce)
     if fit is None:
         raise UsageError(
             f"The confidence needs vectors and headings of at least {LEAST} documents, and a model"

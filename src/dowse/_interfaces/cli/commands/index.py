@@ -184,6 +184,8 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
     Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
     to a line, one for each time that something has changed.
     """
+    from dowse._project.indexing import watch_project  # noqa: PLC0415  status needs no parsers
+
     start_logging(log_format, log_level)
     project = call.select()
     call.say_withheld(project, call.workspace.settings(project))
@@ -208,7 +210,7 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
         if not call.json and not call.quiet:
             call.aside.show([line((f"Watching {project.name}. Stop with Ctrl-C.", "dim"))])
         with _stopped_by_signal() as stop:
-            call.workspace.watch(project, changed, stop, announce)
+            watch_project(call.workspace, project, changed, stop, announce)
     if call.aside.is_terminal and not call.quiet:
         call.aside.write("\rStopped watching.\n")
 
