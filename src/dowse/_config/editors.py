@@ -14,33 +14,37 @@ from urllib.parse import quote
 
 from dowse.errors import UsageError
 
-_GOTO = ("--goto", "{path}:{line}")
-_PLUS = ("+{line}", "{path}")
-_COLON = ("{path}:{line}",)
-_LINE = ("--line", "{line}", "{path}")
-_FILE = "{editor}://file{path}:{line}"
-_OBSIDIAN = "obsidian://open?path={path}"
-
-# The arguments after the command of an editor, and the address that a browser opens it with. The
-# page takes the first one that is installed.
-_EDITORS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    **dict.fromkeys(("cursor", "windsurf", "positron"), (_GOTO, _FILE)),
-    "zed": (_COLON, _FILE),
-    "code": (_GOTO, "vscode://file{path}:{line}"),
-    "code-insiders": (_GOTO, "vscode-insiders://file{path}:{line}"),
-    "codium": (_GOTO, "vscodium://file{path}:{line}"),
+# The arguments after the command of an editor; any other takes the path alone.
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("idea", "pycharm", "webstorm", "goland"),
-        (_LINE, "{editor}://open?file={path}&line={line}"),
+        ("cursor", "windsurf", "positron", "code", "code-insiders", "codium"),
+        ("--goto", "{path}:{line}"),
     ),
-    "obsidian": (("{path}",), _OBSIDIAN),
-    **dict.fromkeys(("rustrover", "kate"), (_LINE, "")),
-    **dict.fromkeys(("subl", "zeditor", "hx", "helix", "lapce"), (_COLON, "")),
-    **dict.fromkeys(("vi", "vim", "nvim", "gvim", "view", "nano"), (_PLUS, "")),
-    **dict.fromkeys(("emacs", "emacsclient", "kak", "micro"), (_PLUS, "")),
-    **dict.fromkeys(("gedit", "mcedit", "joe", "ne"), (_PLUS, "")),
+    **dict.fromkeys(("zed", "zeditor", "subl", "hx", "helix", "lapce"), ("{path}:{line}",)),
+    **dict.fromkeys(
+        ("idea", "pycharm", "webstorm", "goland", "rustrover", "kate"),
+        ("--line", "{line}", "{path}"),
+    ),
+    **dict.fromkeys(("vi", "vim", "nvim", "gvim", "view", "nano"), ("+{line}", "{path}")),
+    **dict.fromkeys(("emacs", "emacsclient", "kak", "micro"), ("+{line}", "{path}")),
+    **dict.fromkeys(("gedit", "mcedit", "joe", "ne"), ("+{line}", "{path}")),
 }
-_ANY_OTHER = (("{path}",), "")
+_OBSIDIAN = "obsidian://open?path={path}"
+# The addresses that a browser opens editors with. The page takes the first that is installed.
+_ADDRESSES: Mapping[str, str] = {
+    **{
+        name: f"{name}://file{{path}}:{{line}}"
+        for name in ("cursor", "windsurf", "positron", "zed")
+    },
+    "code": "vscode://file{path}:{line}",
+    "code-insiders": "vscode-insiders://file{path}:{line}",
+    "codium": "vscodium://file{path}:{line}",
+    **{
+        name: f"{name}://open?file={{path}}&line={{line}}"
+        for name in ("idea", "pycharm", "webstorm", "goland")
+    },
+    "obsidian": _OBSIDIAN,
+}
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh"})
 _SCRIPT_FOLLOWS = frozenset({"-c", "-lc", "-ic", "-lic", "-ilc", "/c", "/k", "-command"})
 _CODE = re.compile(r"""[\s'"`$;&|<>(){}*?!]""")
@@ -63,7 +67,7 @@ def open_command(
         return [opener, _filled(chosen, quote(str(path), safe=""), line)]
     command = _split(chosen)
     if "{path}" not in chosen:
-        arguments, _ = _EDITORS.get(Path(command[0]).stem.lower(), _ANY_OTHER)
+        arguments = _ARGUMENTS.get(Path(command[0]).stem.lower(), ("{path}",))
         return [*command, *(_filled(part, str(path), line) for part in arguments)]
     # The names of files are anybody's: in a script, `$(touch x).md` is a command.
     has_shell = any(Path(part).stem.lower() in _SHELLS for part in command)
@@ -89,9 +93,9 @@ def editor_address(
     """
     template = chosen = _chosen(editor, environment)
     if "://" not in chosen:
-        installed = (name for name, (_, link) in _EDITORS.items() if link and shutil.which(name))
+        installed = (name for name in _ADDRESSES if shutil.which(name))
         name = Path(_split(chosen)[0]).stem.lower() if chosen else next(installed, "")
-        template = _EDITORS.get(name, _ANY_OTHER)[1].replace("{editor}", name)
+        template = _ADDRESSES.get(name, "")
     if "://file" not in template:
         return template.replace("{path}", quote(str(path), safe=""))
     return template.replace("{path}", path.as_uri().removeprefix("file://"))

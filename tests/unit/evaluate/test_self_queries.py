@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from dowse._index.markdown.document import parse
 from dowse._project.engine import Engine
-from dowse._project.evaluation import evaluate as hiding
-from dowse._project.evaluation.evaluate import hidden_copy
+from dowse._project.evaluation import own_queries as hiding
 from dowse._project.evaluation.own_queries import (
     OwnQuery,
     headings_of,
+    hidden_copy,
     hide,
     own_collection,
     own_queries,

@@ -22,12 +22,14 @@ from typing import IO, Annotated, TypeVar, cast
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from dowse import __version__
 from dowse._embed.models import KNOWN_MODELS, full_name
 from dowse._embed.options import EmbedOptions
 from dowse._model import (
     Announce,
+    Chunk,
     Event,
     FileState,
     Stamp,
@@ -105,18 +107,10 @@ class DocumentLine(Struct, frozen=True):
     community: Count | None = None
 
 
-class ChunkLine(Struct, frozen=True):
+class ChunkLine(Chunk, frozen=True, kw_only=True):
     """A chunk with its vector; those of a document follow each other, in its order."""
 
-    id: str
     document: str
-    section: str
-    header_path: tuple[str, ...]
-    start: int
-    end: int
-    overlap: int
-    first_line: int
-    last_line: int
     text: str
     vector: bytes | None = None
 
@@ -130,8 +124,6 @@ class WordLine(Struct, frozen=True):
 
 # ── Writing ───────────────────────────────────────────────────────────────
 
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first date that a ZIP file can hold
-_READABLE = 0o644 << 16
 _WORDS_AT_ONCE = 1000
 
 
@@ -301,18 +293,9 @@ class _Packing(Struct):
             known = self.reader.text_vectors.known(keys)
             for chunk, text, key in zip(document.chunks, texts, keys, strict=True):
                 self.vectors += key in known
+                vector = _half_floats(known[key]) if key in known else None
                 yield ChunkLine(
-                    id=chunk.id,
-                    document=document.entry.id,
-                    section=chunk.section,
-                    header_path=chunk.header_path,
-                    start=chunk.start,
-                    end=chunk.end,
-                    overlap=chunk.overlap,
-                    first_line=chunk.first_line,
-                    last_line=chunk.last_line,
-                    text=text,
-                    vector=_half_floats(known[key]) if key in known else None,
+                    **asdict(chunk), document=document.entry.id, text=text, vector=vector
                 )
 
     def words(self, size: int) -> Iterator[WordLine]:
@@ -340,25 +323,22 @@ def _half_floats(vector: Vector) -> bytes:
 
 def _member(name: str) -> zipfile.ZipInfo:
     """Describe a file of the archive whose bytes depend on nothing but its content."""
-    member = zipfile.ZipInfo(name, _LONG_AGO)
+    member = zipfile.ZipInfo(name)  # of 1980, the first date that a ZIP file can hold
     member.compress_type = zipfile.ZIP_DEFLATED
     member.create_system = 3  # otherwise it would tell the systems apart
-    member.external_attr = _READABLE
+    member.external_attr = 0o644 << 16
     return member
 
 
 # ── Reading ───────────────────────────────────────────────────────────────
 
-_MOST_OF_MANIFEST = 1_000_000  # bytes
-_MOST_OF_LIST = 1_000_000  # bytes of the list of files: an export has four
+_LONGEST_HEAD = 1_000_000  # bytes of the list of files, and of the manifest: there are four files
 _PIECE = 1 << 18  # bytes that are read at once, fewer than that
 # Bytes of a line. JSON takes up to six bytes for a character, and a document repeats its fields.
 _LONGEST_LINES = {DOCUMENTS: 128_000_000, CHUNKS: 16_000_000, WORDS: 1_000_000}
 # Text shrinks to a third or a tenth, vectors hardly at all; a bomb shrinks to a thousandth.
 _HARMLESS = 100_000_000  # bytes that may be packed as densely as they like
 _DENSEST = 200
-_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-_ENCRYPTED = 0x1
 _SHOWN = 200  # characters of what another library says
 
 # What the decoder says to JSON that is wrong, is no text, or is nested without end.
@@ -406,9 +386,9 @@ class _InPieces(io.FileIO):
 
     def read(self, size: int | None = -1) -> bytes:
         """Read so many bytes; all that are left are at most as many as the list may have."""
-        if size is not None and size > _MOST_OF_LIST:
+        if size is not None and size > _LONGEST_HEAD:
             raise zipfile.BadZipFile("its list of files is too long")
-        return super().read(_MOST_OF_LIST if size is None or size < 0 else size) or b""
+        return super().read(_LONGEST_HEAD if size is None or size < 0 else size) or b""
 
 
 class Archive:
@@ -463,7 +443,11 @@ class Archive:
         if len(set(names)) < len(names):
             raise Refused(f"{self._path} holds two files of the same name.", _AGAIN)
         for member in members:
-            if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
+            is_encrypted = member.flag_bits & 0x1
+            if is_encrypted or member.compress_type not in {
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_DEFLATED,
+            }:
                 raise Refused(
                     f"{self._path} is packed or encrypted in a way that dowse does not use.", _AGAIN
                 )
@@ -476,7 +460,7 @@ class Archive:
             )
 
     def _read_manifest(self) -> Manifest:
-        if self._file.getinfo(MANIFEST).file_size > _MOST_OF_MANIFEST:
+        if self._file.getinfo(MANIFEST).file_size > _LONGEST_HEAD:
             raise _foreign(self._path, f"its {MANIFEST} is too long")
         with self._damage():
             data = self._file.read(MANIFEST)

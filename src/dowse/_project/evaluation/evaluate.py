@@ -1,10 +1,6 @@
 """What `dowse eval` does: search a judged collection in some ways, and judge what was found.
 
-A collection is a project of its own, indexed in the cache: never the user's own index. For queries
-out of the user's documents there is a copy of their index in which the texts that the queries were
-drawn from cannot be found. The copy is made from the index, not from the folder: no file of the
-user's is read or written. It is with the project, so that it goes when the project goes, and keeps
-its vectors from run to run.
+A collection is a project of its own, indexed in the cache: never the user's own index.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -30,11 +25,7 @@ from dowse._config.schema import (
     is_of_a_search,
     of_an_index,
 )
-from dowse._index.chunk import chunk
-from dowse._index.pipeline import find_communities
-from dowse._index.vectors import VectorMaker
-from dowse._model import Announce, Event, context_of, silent, text_key
-from dowse._model.store_options import StoreOptions
+from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine, takes_vectors
 from dowse._project.evaluation.collections import (
     Collection,
@@ -56,14 +47,12 @@ from dowse._project.evaluation.measures import (
     measure_queries,
     report,
 )
-from dowse._project.evaluation.own_queries import OwnQuery, hide
-from dowse._project.indexing import store_documents, with_vectors
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import STRATEGIES
-from dowse._util.files import PRIVATE_FILE, make_private_folder, real_path
+from dowse._util.files import real_path
 from dowse._util.messages import counted
 from dowse.errors import Locked, NotFound, StampMismatch, UsageError
 
@@ -159,80 +148,6 @@ def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[
     return workspace.locations.evaluations / digest
 
 
-_WAIT = 10.0  # seconds for another evaluation of the same project
-
-
-@contextmanager
-def hidden_copy(
-    workspace: Workspace,
-    engine: Engine,
-    queries: Sequence[OwnQuery],
-    overrides: Mapping[str, Any] | None = None,
-    announce: Announce = silent,
-) -> Iterator[Bench]:
-    """Copy an index without the texts that queries were drawn from, to be asked these queries.
-
-    `overrides` are settings by their full names. There is one copy per project: while it is open,
-    another raises `Locked`.
-    """
-    settings = workspace.settings(engine.project, overrides).settings
-    settings = replace(settings, store=StoreOptions())  # a copy is of no use to other machines
-    project = replace(engine.project, folder=engine.project.folder / "evaluation")
-    parts = workspace.parts(project, settings, announce)
-    make_private_folder(project.folder)
-    lock = FileLock(project.folder / "evaluation.lock", mode=PRIVATE_FILE)
-    try:
-        held = lock.acquire(timeout=_WAIT, poll_interval=0.05)
-    except Timeout:
-        raise Locked(
-            f"Another process is measuring or tuning {project.name}.", "Wait for it to end."
-        ) from None
-    judged = tuple(query.judged for query in queries)
-    with held, Engine(project, settings, parts) as copy:
-        made = _fill(engine, copy, queries, announce)
-        collection = Collection(project.name, None, judged)
-        yield Bench(collection, copy, {}, tuple(made.notices), made.made)
-
-
-def _fill(
-    engine: Engine, copy: Engine, queries: Sequence[OwnQuery], announce: Announce
-) -> VectorMaker:
-    """Fill the copy with what is left of the documents when queries are hidden in them."""
-    by_document: dict[str, list[OwnQuery]] = {}
-    for query in queries:
-        by_document.setdefault(query.document, []).append(query)
-    options, words = copy.settings.chunk, copy.settings.learned_words
-    with engine.read() as reading:
-        stamp = {**(reading.catalogue.stamp() or {}), **copy.expected_stamp().text}
-        copy.reset(_WAIT, stamp)
-        names = sorted(reading.catalogue.files())
-        hidden = (
-            chunk(hide(one.entry.id, one.text, by_document.get(one.entry.id, ())), options)
-            for one in map(reading.catalogue.document, names)
-            if one is not None
-        )
-        with copy.parts.store.write(_WAIT) as writing:
-            store_documents(
-                writing,
-                with_vectors(reading, hidden),
-                lambda done: announce(Event("copy", done, len(names))),
-            )
-            vectors = VectorMaker(copy.parts.embedder if takes_vectors(stamp) else None, writing)
-            if vectors.can_embed:
-                waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
-                texts = [stored.embedding_text(context_of(stamp)) for stored in waiting]
-                vectors.make_and_keep(
-                    len(texts),
-                    lambda part: texts[part],
-                    lambda done: announce(Event("waiting", done, len(texts), "chunks")),
-                )
-            writing.set_communities(find_communities(writing.links.all()))
-            frequent = reading.vocabulary.most_frequent(words)
-            writing.remember(reading.text_vectors.known([text_key(word) for word in frequent]))
-            writing.tidy(words)
-    return vectors
-
-
 # ── Searching ───────────────────────────────────────────────────────────────────
 
 _CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
@@ -302,7 +217,6 @@ def _generation(engine: Engine) -> int:
 BASELINE = "as set"
 """The variant that the others are compared with: the settings as they hold."""
 
-_OTHER_WAY = {True: "without", False: "with"}
 _FUSION: Mapping[str, Mapping[str, Any]] = {
     "fuse: ceiling": {"fuse.method": "convex", "fuse.normalise": "ceiling"},
     "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
@@ -346,36 +260,48 @@ def ablations(settings: SearchSettings, *, by_meaning: bool = True) -> tuple[Var
     The last variants return a few results only, chosen in several ways: only there choosing makes
     a difference. Without vectors, what needs them is left out.
     """
-    variants: list[Variant] = []
-    for strategy in STRATEGIES:
-        if strategy.optional:
-            is_on = getattr(settings, strategy.name).enabled
-            changes: Mapping[str, Any] = {f"{strategy.name}.enabled": not is_on}
-            needs = strategy.uses == "vectors" and not is_on
-            variants.append(Variant(f"{_OTHER_WAY[is_on]} {strategy.name}", changes, needs))
-    for stage in SEARCH_FLOW:
-        if stage.off and stage.ablated:
-            is_on = stage.is_on(settings)
-            options = stage.off if is_on else stage.on
-            changes = {f"{stage.name}.{name}": value for name, value in options.items()}
-            name = f"{_OTHER_WAY[is_on]} {stage.name.replace('_', ' ')}"
-            variants.append(Variant(name, changes, stage.needs_vectors and not is_on))
+    on, off = {"enabled": True}, {"enabled": False}
+    variants = [
+        _switched(
+            one.name, off, on, one.uses == "vectors", is_on=getattr(settings, one.name).enabled
+        )
+        for one in STRATEGIES
+        if one.optional
+    ]
+    variants += [
+        _switched(one.name, one.off, one.on, one.needs_vectors, is_on=one.is_on(settings))
+        for one in SEARCH_FLOW
+        if one.off and one.ablated
+    ]
     variants += [Variant(name, changes) for name, changes in _FUSION.items()]
-    for strategy in STRATEGIES:
-        if strategy.alone:
-            changes = {"search.mode": strategy.name}
-            variants.append(Variant(f"{strategy.name} alone", changes, strategy.uses == "vectors"))
+    variants += [
+        Variant(f"{one.name} alone", {"search.mode": one.name}, one.uses == "vectors")
+        for one in STRATEGIES
+        if one.alone
+    ]
     # A stage that is off and has no usual setting changes nothing.
     variants = [
         one
         for one in variants
         if any(settings.value(name) != value for name, value in one.changes.items())
     ]
-    for name, chosen in _FEW.items():
-        changes = {"diversity.mmr": False, **chosen, "search.top_n": 10}
-        variants.append(Variant(name, changes, "diversity.mmr" in chosen))
+    variants += [
+        Variant(
+            name, {"diversity.mmr": False, **chosen, "search.top_n": 10}, "diversity.mmr" in chosen
+        )
+        for name, chosen in _FEW.items()
+    ]
     usable = [one for one in variants if by_meaning or not one.needs_vectors]
     return (Variant(BASELINE, {}), *usable)
+
+
+def _switched(
+    name: str, off: Mapping[str, Any], on: Mapping[str, Any], needs_vectors: bool, *, is_on: bool
+) -> Variant:
+    """Make the variant in which a strategy or a stage is switched the other way."""
+    changes = {f"{name}.{option}": value for option, value in (off if is_on else on).items()}
+    way = "without" if is_on else "with"
+    return Variant(f"{way} {name.replace('_', ' ')}", changes, needs_vectors and not is_on)
 
 
 def ablate(

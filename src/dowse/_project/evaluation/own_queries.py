@@ -2,6 +2,10 @@
 
 A heading names what is below it, the text of a link the document it leads to, a description or
 an alias its own document. None of this needs a model, or anybody to judge.
+
+They are asked of a copy of the index in which the texts that they were drawn from cannot be found.
+It is made from the index, not from the folder: no file of the user's is read or written. It is with
+the project, so that it goes when the project goes, and keeps its vectors from run to run.
 """
 
 from __future__ import annotations
@@ -10,20 +14,41 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice, zip_longest
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
-from dowse._model import Condition, Document, DocumentEntry, Edge
+from dowse._index.pipeline import find_communities
+from dowse._index.vectors import VectorMaker
+from dowse._model import (
+    Announce,
+    Condition,
+    Document,
+    DocumentEntry,
+    Edge,
+    Event,
+    context_of,
+    silent,
+    text_key,
+)
 from dowse._model.ports import IndexReader
+from dowse._model.store_options import StoreOptions
+from dowse._project.engine import Engine, takes_vectors
 from dowse._project.evaluation.collections import Collection, JudgedQuery
+from dowse._project.evaluation.evaluate import Bench
+from dowse._project.indexing import store_documents, with_vectors
+from dowse._project.workspace import Workspace
 from dowse._search.request import Filters
 from dowse._text.analyzer import STOPWORDS
 from dowse._text.scripts import CJK_CHARACTER
-from dowse.errors import UsageError
+from dowse._util.files import PRIVATE_FILE, make_private_folder
+from dowse.errors import Locked, UsageError
 
 PER_KIND = 50
 """How many queries of each kind are drawn unless somebody says otherwise."""
@@ -267,3 +292,79 @@ def _without_headings(document: Document, headings: Sequence[OwnQuery]) -> str:
         entry = rf"\[{words}\]\([^)\s#]*#[^)\n]*\)|\[\[[^\]|#\n]*#{words}(?:\|[^\]\n]*)?\]\]"
         text = re.sub(entry, "", text, flags=re.IGNORECASE)
     return text
+
+
+# ── A copy of an index that does not hold those texts ───────────────────────────
+
+_WAIT = 10.0  # seconds for another evaluation of the same project
+
+
+@contextmanager
+def hidden_copy(
+    workspace: Workspace,
+    engine: Engine,
+    queries: Sequence[OwnQuery],
+    overrides: Mapping[str, Any] | None = None,
+    announce: Announce = silent,
+) -> Iterator[Bench]:
+    """Copy an index without the texts that queries were drawn from, to be asked these queries.
+
+    `overrides` are settings by their full names. There is one copy per project: while it is open,
+    another raises `Locked`.
+    """
+    settings = workspace.settings(engine.project, overrides).settings
+    settings = replace(settings, store=StoreOptions())  # a copy is of no use to other machines
+    project = replace(engine.project, folder=engine.project.folder / "evaluation")
+    parts = workspace.parts(project, settings, announce)
+    make_private_folder(project.folder)
+    lock = FileLock(project.folder / "evaluation.lock", mode=PRIVATE_FILE)
+    try:
+        held = lock.acquire(timeout=_WAIT, poll_interval=0.05)
+    except Timeout:
+        raise Locked(
+            f"Another process is measuring or tuning {project.name}.", "Wait for it to end."
+        ) from None
+    judged = tuple(query.judged for query in queries)
+    with held, Engine(project, settings, parts) as copy:
+        made = _fill(engine, copy, queries, announce)
+        collection = Collection(project.name, None, judged)
+        yield Bench(collection, copy, {}, tuple(made.notices), made.made)
+
+
+def _fill(
+    engine: Engine, copy: Engine, queries: Sequence[OwnQuery], announce: Announce
+) -> VectorMaker:
+    """Fill the copy with what is left of the documents when queries are hidden in them."""
+    by_document: dict[str, list[OwnQuery]] = {}
+    for query in queries:
+        by_document.setdefault(query.document, []).append(query)
+    options, words = copy.settings.chunk, copy.settings.learned_words
+    with engine.read() as reading:
+        stamp = {**(reading.catalogue.stamp() or {}), **copy.expected_stamp().text}
+        copy.reset(_WAIT, stamp)
+        names = sorted(reading.catalogue.files())
+        hidden = (
+            chunk(hide(one.entry.id, one.text, by_document.get(one.entry.id, ())), options)
+            for one in map(reading.catalogue.document, names)
+            if one is not None
+        )
+        with copy.parts.store.write(_WAIT) as writing:
+            store_documents(
+                writing,
+                with_vectors(reading, hidden),
+                lambda done: announce(Event("copy", done, len(names))),
+            )
+            vectors = VectorMaker(copy.parts.embedder if takes_vectors(stamp) else None, writing)
+            if vectors.can_embed:
+                waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
+                texts = [stored.embedding_text(context_of(stamp)) for stored in waiting]
+                vectors.make_and_keep(
+                    len(texts),
+                    lambda part: texts[part],
+                    lambda done: announce(Event("waiting", done, len(texts), "chunks")),
+                )
+            writing.set_communities(find_communities(writing.links.all()))
+            frequent = reading.vocabulary.most_frequent(words)
+            writing.remember(reading.text_vectors.known([text_key(word) for word in frequent]))
+            writing.tidy(words)
+    return vectors

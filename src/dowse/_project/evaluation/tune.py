@@ -23,9 +23,8 @@ from dowse._config.schema import change_search
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import SEED, JudgedQuery
-from dowse._project.evaluation.evaluate import hidden_copy
 from dowse._project.evaluation.measures import Difference, compare, measure
-from dowse._project.evaluation.own_queries import FEW, OwnQuery
+from dowse._project.evaluation.own_queries import FEW, OwnQuery, hidden_copy
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import SearchRequest

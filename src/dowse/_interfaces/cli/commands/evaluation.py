@@ -20,7 +20,6 @@ from dowse._project.evaluation.evaluate import (
     ComparisonRecord,
     EvalRecord,
     evaluate,
-    hidden_copy,
     open_bench,
     sides_of,
 )
@@ -29,6 +28,7 @@ from dowse._project.evaluation.own_queries import (
     FEW,
     PER_KIND,
     OwnQuery,
+    hidden_copy,
     own_collection,
     own_queries,
     told_counts,
