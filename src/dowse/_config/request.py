@@ -196,19 +196,19 @@ def build_request(
     changes = {
         one.setting: values[one.name] for one in OPTIONS if one.setting and one.name in values
     }
-    if "set" in values:
-        from dowse._config.schema import assigned  # noqa: PLC0415  most calls set none
+    if "set" in values or settings:
+        from dowse._config.schema import assigned, check_value  # noqa: PLC0415  most calls set none
 
-        changes |= dict(assigned(text) for text in values["set"])
-    changes |= settings
+        named = dict(assigned(text) for text in values.get("set", ())) | dict(settings)
+        changes |= {name: check_value(name, value, "arguments") for name, value in named.items()}
     if _MODEL in changes and not local and is_folder(str(changes[_MODEL])):
         raise Refused(
             f"{_MODEL} cannot be a folder in a request to a server.",
             f"Name a model, or set it on the server with: dowse config set {_MODEL} FOLDER",
         )
     for one in OPTIONS:
-        if one.instead_of and _is_on(one.setting, changes):
-            if _is_on(one.instead_of, changes):
+        if one.instead_of and changes.get(one.setting):
+            if changes.get(one.instead_of):
                 rival = next(other for other in OPTIONS if other.setting == one.instead_of)
                 raise UsageError(
                     f"{rival.name} and {one.name} are two ways to choose results that differ.",
@@ -222,9 +222,3 @@ def build_request(
         values.get("max_tokens"),
         values.get("offset", 0),
     )
-
-
-def _is_on(name: str, changes: Mapping[str, Any]) -> bool:
-    from dowse._config.schema import check_value  # noqa: PLC0415  as above
-
-    return name in changes and bool(check_value(name, changes[name], "arguments"))

@@ -19,7 +19,6 @@ from dowse._search.state import MOST_RESULTS
 from dowse.errors import DowseError, IndexUnusable, NotFound
 
 _TOP_N = "search.top_n"
-_SENTENCES = "answer.sentences"
 _WORTH = 0.5  # share of the best score below which a result would only dilute the answer
 
 
@@ -93,7 +92,7 @@ class AllProjects:
         if whole.answer is not None:
             return whole
         most = max(int(one.settings.answer.sentences) for one in self._engines.values())
-        most = int(request.changes.get(_SENTENCES, most))
+        most = int(request.changes.get("answer.sentences", most))
         return replace(whole, answer=answer_of(_sentences(found, whole.hits)[:most]))
 
     @property

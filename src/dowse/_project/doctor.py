@@ -29,7 +29,6 @@ from dowse._util.messages import counted, hide_secrets, size
 from dowse.errors import DowseError
 
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
-_LITTLE_SPACE = 500_000_000  # bytes
 
 
 class Check(Struct, frozen=True):
@@ -251,7 +250,7 @@ def _check_folder(about: str, folder: Path) -> Check:
     findings = []
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         findings.append(Finding(f"{there} cannot be written to.", _how_to_write(about, there)))
-    if free < _LITTLE_SPACE:
+    if free < 500_000_000:
         findings.append(
             Finding(f"Only {size(free)} are free.", f"Make room, or set DOWSE_{about.upper()}_DIR.")
         )

@@ -17,8 +17,6 @@ LONGEST = 500
 """Characters of a description."""
 
 _PARAGRAPH = 200  # characters of a paragraph that are shown
-_SHORTEST = 20  # of a paragraph that says something: badges and dates do not
-_MARKDOWN = (".md", ".markdown", ".mdx")
 _ORDER = ("readme", "index", "_index")
 
 
@@ -39,7 +37,11 @@ def introduction_of(file: Path) -> str:
 def first_words(folder: Path) -> str:
     """Return the first paragraph of a folder's README or index note; empty without one."""
     try:
-        names = [one.name for one in folder.iterdir() if one.name.lower().endswith(_MARKDOWN)]
+        names = [
+            one.name
+            for one in folder.iterdir()
+            if one.name.lower().endswith((".md", ".markdown", ".mdx"))
+        ]
     except OSError:  # it is a file, or not there
         return ""
     known = {one: without_ending(one).lower() for one in names}
@@ -51,7 +53,7 @@ def first_words(folder: Path) -> str:
             continue
         for piece in pieces(text):
             found = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
-            if len(found) >= _SHORTEST:
+            if len(found) >= 20:  # badges and dates are shorter
                 short = f"{found[:_PARAGRAPH].rstrip()} …"
                 return found if len(found) <= _PARAGRAPH else short
     return ""

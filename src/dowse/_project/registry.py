@@ -44,7 +44,6 @@ ALL = "all"
 """What a call says for a project when it means every one of them; no project can be called so."""
 
 _NAME = re.compile(r"(?=.{1,64}\Z)[^\W_][\w.-]*(?: [\w.-]+)*")
-_DESCRIPTION = "project.description"
 _LONGEST_DESCRIPTION = 500  # characters
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
 
@@ -247,7 +246,7 @@ class Projects:
                 f"The description has {len(description)} characters.",
                 f"Use {_LONGEST_DESCRIPTION} at most.",
             )
-        update_toml(project.settings_file, _DESCRIPTION, description or None)
+        update_toml(project.settings_file, "project.description", description or None)
         return self._load(name)
 
     def rename(self, name: str, new_name: str) -> Project:
@@ -391,8 +390,7 @@ def update_toml(path: Path, name: str, value: object | None) -> None:
 
 def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -> None:
     """Set one value in a TOML file to what `change` makes of it; None stands for no value."""
-    import tomlkit  # noqa: PLC0415  only changes need it: tomllib reads, and starts faster
-    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
+    import tomlkit.exceptions  # noqa: PLC0415  only changes need it: tomllib starts faster
 
     section, _, option = name.partition(".")
 
@@ -408,7 +406,7 @@ def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -
             table[option] = value
         return tomlkit.dumps(document).encode("utf-8")
 
-    unfit: tuple[type[Exception], ...] = (TOMLKitError, *UNREADABLE)
+    unfit: tuple[type[Exception], ...] = (tomlkit.exceptions.TOMLKitError, *UNREADABLE)
     try:
         update_file(path, changed)
     except OSError as error:

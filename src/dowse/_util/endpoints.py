@@ -209,9 +209,6 @@ class EndpointClient:
 
 # ── One exchange ─────────────────────────────────────────────────────────────
 
-_GZIP_OR_ZLIB = 47  # zlib's code for both
-_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
-
 _LOOP = asyncio.new_event_loop()
 threading.Thread(target=_LOOP.run_forever, name="network", daemon=True).start()
 
@@ -253,8 +250,10 @@ class Web:
                 content += part
                 _check_size(content, most)
         # Some servers compress unasked. An unknown encoding fails where the content is read.
-        if answer.headers.get("content-encoding", "").strip().lower() in _PACKED:
-            content = bytearray(zlib.decompressobj(_GZIP_OR_ZLIB).decompress(content, most + 1))
+        packed = answer.headers.get("content-encoding", "").strip().lower()
+        if packed in {"gzip", "x-gzip", "deflate"}:
+            either = zlib.MAX_WBITS | 32  # gzip or zlib, as it begins
+            content = bytearray(zlib.decompressobj(either).decompress(content, most + 1))
             _check_size(content, most)
         return HttpReply(answer.status_code, answer.headers, bytes(content))
 

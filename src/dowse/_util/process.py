@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 UNNAMED = "a program"
 """What a process is called that runs no command of dowse."""
 
-_SYNCHRONIZE = 0x100000  # the right to wait for a process
-_ACCESS_DENIED = 5
-_WAIT_TIMEOUT = 0x102  # it has not ended
-
 _command = UNNAMED
 
 
@@ -38,12 +34,13 @@ def is_running(process: int) -> bool:
 
         kernel = ctypes.WinDLL("kernel32", use_last_error=True)
         kernel.OpenProcess.restype = ctypes.c_void_p
-        handle = kernel.OpenProcess(_SYNCHRONIZE, False, ctypes.c_uint32(process))
+        synchronize, access_denied, wait_timeout = 0x100000, 5, 0x102
+        handle = kernel.OpenProcess(synchronize, False, ctypes.c_uint32(process))
         if not handle:
-            return ctypes.get_last_error() == _ACCESS_DENIED  # somebody else's
+            return ctypes.get_last_error() == access_denied  # somebody else's
         waited = kernel.WaitForSingleObject(ctypes.c_void_p(handle), 0)
         kernel.CloseHandle(ctypes.c_void_p(handle))
-        return bool(waited == _WAIT_TIMEOUT)
+        return bool(waited == wait_timeout)
     try:
         os.kill(process, 0)
     except PermissionError:
@@ -69,8 +66,6 @@ def command_name() -> str:
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-_WAITING_PER_WORKER = 1  # jobs in hand beyond those that run, so that no thread idles
-
 
 def run_parallel(
     run: Callable[[Job], Result], jobs: Iterable[Job], workers: int
@@ -92,7 +87,7 @@ def run_parallel(
         return [pool.submit(run, job) for job in itertools.islice(remaining, most)]
 
     try:
-        running = start(workers * (1 + _WAITING_PER_WORKER))
+        running = start(2 * workers)  # one waits for each that runs, so that no thread idles
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             ready = [future for future in running if future in done]

@@ -86,7 +86,8 @@ class Manifest(Struct, frozen=True):
     version: int
     dowse: str  # the version of dowse that wrote it
     project: str  # the name it had
-    roots: tuple[str, ...]  # names only, never paths; the first is "", see `Root`
+    # Names only, never paths; the first is "", see `Root`.
+    roots: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
     stamp: Stamp  # what the index was built with
     embed: dict[str, str]  # settings of a model that everybody can have; else empty
     documents: Count

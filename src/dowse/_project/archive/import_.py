@@ -69,7 +69,6 @@ from dowse._util.files import (
 from dowse._util.locations import Locations, secure
 from dowse.errors import BadSettings, Damaged, DowseError, Locked, Refused, UsageError
 
-_MOST_ROOTS = 1000
 _LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added
 
 
@@ -142,7 +141,7 @@ def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path,
         name.isprintable() and "/" not in name and len(name.encode()) <= _LONGEST_NAME
         for name in manifest.roots
     )
-    if not 0 < len(manifest.roots) <= _MOST_ROOTS or not are_names:
+    if not are_names:
         raise Damaged("The export does not name its folders.", "Export it once more.")
     if len(given) > len(manifest.roots):
         raise UsageError(
@@ -256,11 +255,7 @@ def _carried(manifest: Manifest) -> dict[str, bool | int | float | str]:
 
 _NUMBERS = 1 << 22  # in the vectors that are kept at once: four bytes each
 _NUMBERS_OF_DOCUMENT = 1 << 25
-_LONGEST_ID = 4096  # bytes, as for any path
-_LONGEST_FILE_NAME = 255  # bytes of a file's name
-_LONGEST_DIGEST = 200
 _ROUNDING = 0.05  # how far half floats may take a vector from unit length
-_SHOWN = 100  # characters of a wrong name
 _LARGEST = 2**63 - 1  # what a store must be able to hold: sizes and times
 
 
@@ -391,11 +386,11 @@ def _documents(
     for line, chunks in archive.documents():
         parts, state = line.id.split("/"), line.file
         is_path = all(
-            part not in {"", ".", ".."} and len(part.encode()) <= _LONGEST_FILE_NAME
+            part not in {"", ".", ".."} and len(part.encode()) <= 255  # as file systems take it
             for part in parts
         )
-        if not is_path or "\0" in line.id or len(line.id.encode()) > _LONGEST_ID:
-            raise _wrong(f"{line.id[:_SHOWN]!r} is not the path of a document")
+        if not is_path or "\0" in line.id or len(line.id.encode()) > 4096:  # as for any path
+            raise _wrong(f"{line.id[:100]!r} is not the path of a document")
         if line.id in seen:
             raise _wrong(f"it has {line.id!r} twice")
         seen.add(line.id)
@@ -407,7 +402,7 @@ def _documents(
                 "Raise the limit with: dowse config set read.max_bytes NUMBER",
             )
         is_file = 0 <= state.size <= _LARGEST and abs(state.mtime_ns) <= _LARGEST
-        if not is_file or len(state.digest) > _LONGEST_DIGEST:
+        if not is_file or len(state.digest) > 200:
             raise _wrong(f"{line.id!r} has a size, a time or a checksum that no file has")
         try:
             text = redact(line.text, settings.read.redact)[0]  # as it would be read from its file
@@ -456,11 +451,6 @@ def _wrong(what: str) -> Damaged:
 _PREFIX = "import-"
 _FORMER = "former-"  # before the name of a project that was moved aside
 _LOCK = "lock"
-_TRIES = 10
-_HOUR = 3600  # seconds; a folder without a lock is being made now, or is of an older version
-
-_HERE = -100  # AT_FDCWD: paths are as they are
-_EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 @contextmanager
@@ -479,7 +469,7 @@ def staging(where: Locations) -> Iterator[Path]:
 
 
 def _own_folder(data: Path) -> tuple[Path, FileLock]:
-    for _ in range(_TRIES):
+    for _ in range(10):
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=data))
         lock = FileLock(folder / _LOCK, mode=PRIVATE_FILE)
         # Another import may have taken the folder for an abandoned one, just before this.
@@ -519,8 +509,9 @@ def _exchange(one: Path, other: Path) -> bool:
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     if rename is None:
         return False
-    paths = os.fsencode(one), os.fsencode(other)
-    return bool(rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0)
+    at_fdcwd, rename_exchange = -100, 2
+    failed = rename(at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange)
+    return not failed
 
 
 def abandoned(where: Locations) -> list[Path]:
@@ -555,7 +546,7 @@ def _leftovers(where: Locations) -> Iterator[tuple[Path, FileLock | None]]:
             if (folder / _LOCK).exists():
                 with lock.acquire(timeout=0):
                     yield folder, lock
-            elif time.time() - folder.stat().st_mtime >= _HOUR:  # younger: in the making
+            elif time.time() - folder.stat().st_mtime >= 3600:  # younger: it is being made now
                 yield folder, None
 
 

@@ -81,8 +81,6 @@ class Run(Struct, frozen=True):
 # ── Collections ─────────────────────────────────────────────────────────────────
 
 _UNANSWERABLE = "unanswerable"  # the type of queries that have no answer in the collection
-_DOCUMENTS = ("docs", "corpus.jsonl")
-_QUERIES = ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics")
 _JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
 
 
@@ -101,7 +99,8 @@ def read_collection(path: Path) -> Collection:
         name, judged = path.resolve().name, _first(path, _JUDGMENTS)
         if judged is None or judged.is_dir():
             raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
-        file, documents, asked = judged, _first(path, _DOCUMENTS), _first(path, _QUERIES)
+        file, documents = judged, _first(path, ("docs", "corpus.jsonl"))
+        asked = _first(path, ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics"))
     judgments = _read_judgments(file)
     # Of queries that are not there only the ids are known: enough to judge run files.
     queries = _read_queries(asked) if asked else [JudgedQuery(one, "", "", {}) for one in judgments]
