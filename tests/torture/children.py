@@ -41,7 +41,8 @@ class Ended:
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        found, _ = json.JSONDecoder().raw_decode(self.out)  # remarks may follow it
+        return found
 
 
 class ForkServer:

@@ -254,11 +254,13 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ADDRESS = re.compile(
     r"<([A-Za-z][A-Za-z+.-]{1,30}:[^\s<>]{1,1000}|[^\s<>@]{1,100}@[^\s<>@]{1,100})>"
 )
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->)){0,1000}+-->")
+_COMMENT = re.compile(r"<!--(?>(?:[^-]|-(?!->)){0,1000})-->")
 _TARGET = r"\((?:[^()\n]|\([^()\n]*\)){0,1000}\)"
 _IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
-_LINK = re.compile(rf"\[((?:[^\[\]]++|\[[^\[\]]*+\])*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_LINK = re.compile(
+    rf"\[((?>(?:[^\[\]]++|\[[^\[\]]*+\])*))\](?:{_TARGET}|\[[^\[\]]*+\])"
+)
 _UNLINKED_WIKILINK = re.compile(rf"{WIKILINK.pattern}(?!\()")  # `[[1]](address)` is a Markdown link
 _INSIDE_WORDS = (
     "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
