@@ -258,9 +258,7 @@ _COMMENT = re.compile(r"<!--(?>(?:[^-]|-(?!->)){0,1000})-->")
 _TARGET = r"\((?:[^()\n]|\([^()\n]*\)){0,1000}\)"
 _IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
-_LINK = re.compile(
-    rf"\[((?>(?:[^\[\]]++|\[[^\[\]]*+\])*))\](?:{_TARGET}|\[[^\[\]]*+\])"
-)
+_LINK = re.compile(rf"\[((?>(?:[^\[\]]++|\[[^\[\]]*+\])*))\](?:{_TARGET}|\[[^\[\]]*+\])")
 _UNLINKED_WIKILINK = re.compile(rf"{WIKILINK.pattern}(?!\()")  # `[[1]](address)` is a Markdown link
 _INSIDE_WORDS = (
     "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
