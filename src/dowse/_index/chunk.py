@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain, islice, pairwise, takewhile
+from itertools import accumulate, chain, groupby, islice, pairwise, takewhile
 from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 from dowse._index.options import ChunkOptions
@@ -19,8 +20,6 @@ from dowse._text.markdown import LineNumbers
 from dowse._text.scripts import is_unspaced
 from dowse._text.sentences import is_finished, sentence_ends
 from dowse._util.cancellation import Deadline
-
-_BELOW_ALL_HEADINGS = 7
 
 
 def chunk(
@@ -103,7 +102,10 @@ class _HeaderCutter:
         if end - start <= most:
             return [(start, end)]
         places: list[Iterator[CutPoint]] = []
-        for group in _under_headings(self._between(start, end)):
+        blocks = list(self._between(start, end))
+        headings = accumulate(opening.rank > 0 for opening in blocks)
+        for _, under in groupby(zip(headings, blocks, strict=True), key=itemgetter(0)):
+            group = [opening for _, opening in under]
             inside = self._places(group, most, _FOR_SECTIONS)
             # Only the heading, where all that is under it fits into one section.
             fits = group[-1].block.end - group[0].block.start <= most
@@ -133,15 +135,13 @@ class _HeaderCutter:
     def _between(self, start: int, end: int) -> Iterator[_OutlinedBlock]:
         """Yield the blocks of a stretch, those at its ends cut off there."""
         first = bisect_right(self._blocks, start, key=lambda block: block.start) - 1
-        for number in range(max(0, first), len(self._outline)):
-            opening = self._outline[number]
+        for opening in islice(self._outline, max(0, first), None):
             block = opening.block
             if block.start >= end:
                 break
             if block.start < start or block.end > end:
                 block = Block(block.kind, max(block.start, start), min(block.end, end))
-                opening = opening._replace(block=block)
-            yield opening
+            yield opening._replace(block=block)
 
     def _places(
         self, group: Iterable[_OutlinedBlock], maximum: int, prices: _Prices
@@ -167,7 +167,7 @@ def _outline(document: Document) -> list[_OutlinedBlock]:
     levels = sorted({heading.level for heading in document.headings})
     starts = [heading.start for heading in document.headings]
     found: list[_OutlinedBlock] = []
-    level, after_heading = _BELOW_ALL_HEADINGS, False
+    level, after_heading = 7, False  # below all headings
     for block in blocks:
         rank = 0
         follows = after_heading
@@ -178,17 +178,6 @@ def _outline(document: Document) -> list[_OutlinedBlock]:
         found.append(_OutlinedBlock(block, level, rank, follows))
         after_heading = block.kind == "heading"
     return found
-
-
-def _under_headings(blocks: Iterable[_OutlinedBlock]) -> Iterator[list[_OutlinedBlock]]:
-    """Yield the blocks in groups, each from one heading to the next."""
-    group: list[_OutlinedBlock] = []
-    for opening in blocks:
-        if opening.rank and group:
-            yield group
-            group = []
-        group.append(opening)
-    yield group
 
 
 # ── In windows ───────────────────────────────────────────────────────────────
@@ -274,8 +263,7 @@ class _PartMaker:
         # In the order of tuples, what the first and the last share is shared by all between.
         pairs = zip(min(above), max(above), strict=False)
         common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
-        texts = (self._document.headings[number].text for number in common)
-        return tuple(text for text in texts if text)
+        return tuple(filter(None, (self._document.headings[number].text for number in common)))
 
     def _last_line(self, start: int, end: int) -> int:
         """Return the last line that is not blank."""
@@ -300,7 +288,6 @@ _BLANKS = re.compile(r"[ \t]*")
 _LONGEST_CLOSING = 8  # characters after a stop that are looked at
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _JOINER = "\u200d"
-_SPACE = re.compile(r"\s")
 
 _Rule = Callable[[str, int, int, int], Iterator[CutPoint]]
 """Finds places between two offsets, where pieces may have at most so many characters."""
@@ -315,12 +302,12 @@ def places_inside(text: str, block: Block, maximum: int) -> Iterator[CutPoint]:
     if block.kind in ("fence", "table"):
         visible = start + len(text[start:end].rstrip())
         if visible - start > maximum:
-            yield from _within(text, start, end, maximum, (_lines, _words, _anywhere))
+            yield from _within(text, start, end, maximum, (_after_lines, _after_words, _anywhere))
         elif end - start > maximum:  # only with the blank lines after it
             yield CutPoint(visible, _LINE)
             yield from _anywhere(text, visible, end, maximum)
     elif end - start > maximum // 2:
-        yield from _within(text, start, end, maximum, (_prose, _words, _anywhere))
+        yield from _within(text, start, end, maximum, (_prose, _after_words, _anywhere))
 
 
 def _within(
@@ -339,9 +326,13 @@ def _within(
         edge = place.offset
 
 
-def _lines(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]:
-    for match in _LINES.finditer(text, start, end):
-        yield CutPoint(match.end(), _LINE)
+def _after(pattern: re.Pattern[str], price: int) -> _Rule:
+    return lambda text, start, end, _: (
+        CutPoint(match.end(), price) for match in pattern.finditer(text, start, end)
+    )
+
+
+_after_lines, _after_words = _after(_LINES, _LINE), _after(_WORDS, _WORD)
 
 
 def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]:
@@ -349,11 +340,8 @@ def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]
     for feeds in _LINES.finditer(text, start, end):
         yield from _sentences(text, edge, feeds.start())
         said = text[max(edge, feeds.start() - _LONGEST_CLOSING) : feeds.start()]
-        if len(feeds[0]) > 1:
-            price = _AFTER_BLANK_LINE
-        else:
-            price = _LINE_AND_SENTENCE if is_finished(said) else _LINE
-        yield CutPoint(feeds.end(), price)
+        line = _LINE_AND_SENTENCE if is_finished(said) else _LINE
+        yield CutPoint(feeds.end(), _AFTER_BLANK_LINE if len(feeds[0]) > 1 else line)
         edge = feeds.end()
     yield from _sentences(text, edge, end)
 
@@ -364,11 +352,6 @@ def _sentences(text: str, start: int, end: int) -> Iterator[CutPoint]:
         blanks = _BLANKS.match(text, stop, end)
         if blanks and blanks.end() < end:
             yield CutPoint(blanks.end(), _SENTENCE)
-
-
-def _words(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]:
-    for match in _WORDS.finditer(text, start, end):
-        yield CutPoint(match.end(), _WORD)
 
 
 def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[CutPoint]:
@@ -494,9 +477,8 @@ def overlap_start(text: str, blocks: Sequence[Block], earliest: int, own_start: 
     """
     earliest = max(earliest, _reach_back(blocks, earliest, own_start))
     start = _good_place(text, earliest, own_start)
-    while start < own_start and text[start].isspace():
-        start += 1
-    return start
+    said = text[start:own_start]
+    return own_start - len(said.lstrip())
 
 
 def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:
@@ -517,17 +499,14 @@ def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:
 
 def _good_place(text: str, earliest: int, own_start: int) -> int:
     """Return the first line or sentence in the first half of the stretch, else its first word."""
-    if earliest >= own_start:
-        return own_start
-    if earliest == 0 or text[earliest - 1] == "\n":
-        return earliest
+    if earliest >= own_start or earliest == 0 or text[earliest - 1] == "\n":
+        return min(earliest, own_start)
     middle = (earliest + own_start) // 2
     line = text.find("\n", earliest, middle)
-    if found := next(sentence_ends(text, earliest, middle if line < 0 else line), 0):
-        return found
-    if line >= 0:
-        return line
+    sentence = next(sentence_ends(text, earliest, middle if line < 0 else line), 0)
+    if sentence or line >= 0:
+        return sentence or line
     if text[earliest - 1].isspace() or is_unspaced(text[earliest]):
         return before_joined(text, earliest, earliest - 1)
-    word = _SPACE.search(text, earliest, own_start)
+    word = re.compile(r"\s").search(text, earliest, own_start)
     return word.end() if word else own_start

@@ -52,8 +52,13 @@ class KeywordReplica:
         """Begin an empty index, in a folder of its own."""
         folder = self._base / f"{self.name}-{uuid.uuid4().hex[:12]}"
         make_private_folder(folder)
+        schema = tantivy.SchemaBuilder()
+        # Signed: deleting by an unsigned key silently deletes nothing in tantivy-py 0.27.
+        schema.add_integer_field("key", indexed=True, fast=True)
+        for field in ("body", "code"):
+            schema.add_text_field(field, tokenizer_name=_TOKENIZER, index_option="position")
         with tantivy_errors(folder):
-            tantivy.Index(_schema(), path=str(folder))
+            tantivy.Index(schema.build(), path=str(folder))
         return ReplicaManifest(database.identity, -1, folder.name)
 
     def take(
@@ -63,7 +68,11 @@ class KeywordReplica:
         folder = self._base / manifest.folder
         # Then a writer died after its commit. If it took the same changes, they are taken twice.
         ahead = bool(manifest.files) and not self.is_current(manifest)
-        self._drop_leftovers(manifest)
+        if manifest.files and not ahead:
+            # What a writer left that died before its commit: tantivy would stumble over it.
+            for path in _files(folder):
+                if path.name not in manifest.files:
+                    path.unlink()
         with _writer(folder) as writer:
             for key in changed or ():
                 writer.delete_documents_by_term("key", key)
@@ -71,11 +80,7 @@ class KeywordReplica:
             for key, body, code in database.keyword_rows(self._analyzer, changed):
                 added += 1
                 with tantivy_errors(folder):
-                    document = tantivy.Document()
-                    document.add_integer("key", key)
-                    document.add_text("body", body)
-                    document.add_text("code", code)
-                    writer.add_document(document)
+                    writer.add_document(tantivy.Document(key=key, body=body, code=code))
                     waiting += len(body) + len(code)
                     if waiting >= _MOST_WAITING:
                         # No reader opens it before the manifest, and a crash makes all be taken
@@ -109,9 +114,8 @@ class KeywordReplica:
 
     def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
         """List the files of a manifest that are still in use after a further commit."""
-        folder = self._base / manifest.folder
-        lasting = [name for name in manifest.files if name != _META and (folder / name).exists()]
-        return {name: manifest.files[name] for name in lasting}
+        folder, files = self._base / manifest.folder, manifest.files
+        return {name: files[name] for name in files if name != _META and (folder / name).exists()}
 
     def open(self, manifest: ReplicaManifest) -> KeywordIndex | None:
         """Open the index that a manifest describes; None when a writer has moved on from it."""
@@ -123,13 +127,6 @@ class KeywordReplica:
                 raise
             return None
         return index if self.is_current(manifest) else None
-
-    def _drop_leftovers(self, manifest: ReplicaManifest) -> None:
-        """Remove what a writer left that died before its commit: tantivy would stumble over it."""
-        if manifest.files and self.is_current(manifest):
-            for path in _files(self._base / manifest.folder):
-                if path.name not in manifest.files:
-                    path.unlink()
 
 
 @contextmanager
@@ -150,15 +147,6 @@ def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
     finally:
         with tantivy_errors(folder):
             writer.wait_merging_threads()
-
-
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    # Signed: deleting by an unsigned key silently deletes nothing in tantivy-py 0.27.
-    builder.add_integer_field("key", indexed=True, fast=True)
-    builder.add_text_field("body", tokenizer_name=_TOKENIZER, index_option="position")
-    builder.add_text_field("code", tokenizer_name=_TOKENIZER, index_option="position")
-    return builder.build()
 
 
 def _files(folder: Path) -> list[Path]:
@@ -231,11 +219,22 @@ class KeywordIndex:
         if among is not None and len(among) <= _LISTED:
             listed = tantivy.Query.term_set_query(self._schema, "key", among.tolist())
             unscored = tantivy.Query.const_score_query(listed, 0.0)
-            query = tantivy.Query.boolean_query(
-                [(tantivy.Occur.Must, unscored), (tantivy.Occur.Must, query)]
-            )
-            return self._best(query, limit, None)
-        return self._best(query, limit, among)
+            both = [(tantivy.Occur.Must, unscored), (tantivy.Occur.Must, query)]
+            query, among = tantivy.Query.boolean_query(both), None
+        # The best hits; equal scores by key, also where the limit cuts.
+        everything = self.size + 1
+        share = 1.0 if among is None else len(among) / everything
+        count = min(everything, int(1.2 * limit / share) + 1)
+        while True:
+            keys, scores = self._fetch(query, count)
+            found = list(zip(keys, scores, strict=True))
+            if among is not None:
+                allowed = members(np.array(keys, np.int64), among)
+                found = list(compress(found, allowed.tolist()))
+            # Whatever ties with the last one that fits must have been fetched.
+            if len(keys) < count or (len(found) >= limit and found[limit - 1][1] > scores[-1]):
+                return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
+            count = min(everything, _GROWTH * count)
 
     def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
         """Find chunks in which the terms follow each other, by key; all chunks when there are none.
@@ -268,22 +267,6 @@ class KeywordIndex:
     def keys(self) -> set[ChunkKey]:
         """List all the chunks it holds."""
         return set(self.phrase("body", ()).tolist())
-
-    def _best(self, query: tantivy.Query, limit: int, among: Keys | None) -> Scores:
-        """Return the best hits; equal scores by key, also where the limit cuts."""
-        everything = self.size + 1
-        share = 1.0 if among is None else len(among) / everything
-        count = min(everything, int(1.2 * limit / share) + 1)
-        while True:
-            keys, scores = self._fetch(query, count)
-            found = list(zip(keys, scores, strict=True))
-            if among is not None:
-                allowed = members(np.array(keys, np.int64), among)
-                found = list(compress(found, allowed.tolist()))
-            # Whatever ties with the last one that fits must have been fetched.
-            if len(keys) < count or (len(found) >= limit and found[limit - 1][1] > scores[-1]):
-                return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
-            count = min(everything, _GROWTH * count)
 
     def _fetch(self, query: tantivy.Query, count: int) -> tuple[list[ChunkKey], list[float]]:
         hits = self._searcher.search(query, count, count=False).hits

@@ -19,7 +19,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -71,7 +71,7 @@ class VectorIndex:
         exact_rows: int,
     ) -> None:
         self._segments = list(segments)
-        self._rotation_file, self._dead_file = rotation, dead
+        self._rotation, self._dead_file = rotation, dead
         self._exact_rows = exact_rows
 
     @property
@@ -81,7 +81,13 @@ class VectorIndex:
 
     def nearest(self, vector: Vector, limit: int, among: Keys | None = None) -> Scores:
         """Find chunks by cosine to the vector, best first; only `among` these keys, if given."""
-        size, rows = self._starts[-1], None if among is None else self._allowed(among)
+        size, rows = self._starts[-1], None
+        if among is not None:
+            ordered = among if bool((among[1:] > among[:-1]).all()) else np.unique(among)
+            allowed = [members(one.keys, ordered, one.largest) for one in self._segments]
+            mask = np.concatenate([np.zeros(0, np.bool_), *allowed])
+            mask[self._dead] = False
+            rows = np.flatnonzero(mask)
         count = size - len(self._dead) if rows is None else len(rows)
         if limit < 1 or not count:
             return []
@@ -90,7 +96,12 @@ class VectorIndex:
             rows = self._candidates(vector, rows, limit)
         elif rows is None:
             rows = self._alive
-        best = rows[smallest(-self._scores(rows, vector), limit, slack=_ROUNDING)]
+        # Where most of a small index is scored, all of it in memory is quicker than gathered rows.
+        all_at_once = size <= self._exact_rows and 4 * len(rows) > size
+        vectors = self._matrix if all_at_once else self._gather(rows)
+        scores = np.vecdot(vectors, vector)
+        scores = scores[rows] if all_at_once else scores
+        best = rows[smallest(-scores, limit, slack=_ROUNDING)]
         # Equal vectors must score equally in every row, which sums in single floats do not.
         exact = self._gather(best).astype(np.float64) @ vector.astype(np.float64)
         keys, scores = self._keys_of(best), exact.astype(np.float32)
@@ -115,14 +126,9 @@ class VectorIndex:
         return [0, *np.cumsum([len(segment.keys) for segment in self._segments]).tolist()]
 
     @cached_property
-    def _rotation(self) -> Matrix:
-        rotation: Matrix = self._rotation_file.array()
-        return rotation
-
-    @cached_property
     def _dead(self) -> Rows:
         """The rows whose chunks are no more."""
-        return self._rows_of(self._dead_file.array() if self._dead_file else np.zeros(0, np.int64))
+        return self._rows_of(self._dead_file.array if self._dead_file else np.zeros(0, np.int64))
 
     @cached_property
     def _alive(self) -> Rows:
@@ -134,23 +140,13 @@ class VectorIndex:
         return np.concatenate(vectors).astype(np.float32)
 
     def _rows_of(self, keys: Keys) -> Rows:
-        found = [
-            start + segment.rows_of(keys)
-            for start, segment in zip(self._starts, self._segments, strict=False)
-        ]
+        segments = zip(self._starts, self._segments, strict=False)
+        found = [start + segment.rows_of(keys) for start, segment in segments]
         return np.concatenate([np.zeros(0, np.intp), *found])
 
     def _keys_of(self, rows: Rows) -> Keys:
         found = [segment.keys[places] for segment, places in self._places(rows)]
         return np.concatenate([np.zeros(0, np.int64), *found])
-
-    def _allowed(self, among: Keys) -> Rows:
-        """Find the rows of some keys, ascending."""
-        ordered = among if bool((among[1:] > among[:-1]).all()) else np.unique(among)
-        allowed = [members(one.keys, ordered, one.largest) for one in self._segments]
-        mask = np.concatenate([np.zeros(0, np.bool_), *allowed])
-        mask[self._dead] = False
-        return np.flatnonzero(mask)
 
     def _places(self, rows: Rows) -> Iterator[tuple[OpenSegment, Rows]]:
         """List the segments, each with the places in it of some rows, which must ascend."""
@@ -161,34 +157,26 @@ class VectorIndex:
             yield segment, rows[begin:end] - start
 
     def _candidates(self, vector: Vector, rows: Rows | None, limit: int) -> Rows:
-        (code,) = codes_of(vector[None, :], self._rotation)
-        likely = self._nearest_codes(code, rows, max(_SCANNED, 60 * limit))
-        nearness = estimates(self._codes_of(likely), vector @ self._rotation)
-        return likely[smallest(-nearness, max(_RESCORED, 10 * limit))]
-
-    def _nearest_codes(self, code: NDArray[np.uint64], rows: Rows | None, count: int) -> Rows:
-        """Find, of some rows or of all, those whose codes are nearest to one."""
+        """Find the rows, of some or of all, that the codes say are nearest to a vector."""
+        rotation, count = self._rotation.array, max(_SCANNED, 60 * limit)
+        (code,) = codes_of(vector[None, :], rotation)
         if rows is not None and _PICKED * len(rows) < self._starts[-1]:
-            return rows[smallest(distances(self._codes_of(rows), code), count)]
-        distance = np.concatenate([distances(one.codes, code) for one in self._segments])
-        if rows is not None:
-            return rows[smallest(distance[rows], count)]
-        distance[self._dead] = np.iinfo(np.uint16).max
-        return np.setdiff1d(smallest(distance, count), self._dead, assume_unique=True)
+            likely = rows[smallest(distances(self._codes_of(rows), code), count)]
+        else:
+            distance = np.concatenate([distances(one.codes, code) for one in self._segments])
+            if rows is not None:
+                likely = rows[smallest(distance[rows], count)]
+            else:
+                distance[self._dead] = np.iinfo(np.uint16).max
+                nearest = smallest(distance, count)
+                likely = np.setdiff1d(nearest, self._dead, assume_unique=True)
+        nearness = estimates(self._codes_of(likely), vector @ rotation)
+        return likely[smallest(-nearness, max(_RESCORED, 10 * limit))]
 
     def _codes_of(self, rows: Rows) -> Codes:
         """Read the codes of some rows, which must ascend."""
         picked = [segment.codes[:, places] for segment, places in self._places(rows)]
         return np.concatenate(picked, axis=1)
-
-    def _scores(self, rows: Rows, vector: Vector) -> NDArray[np.float32]:
-        size = self._starts[-1]
-        # Otherwise gathering the rows is cheaper.
-        if size <= self._exact_rows and 4 * len(rows) > size:
-            scores: NDArray[np.float32] = np.vecdot(self._matrix, vector)[rows]
-            return scores
-        found: NDArray[np.float32] = np.vecdot(self._gather(rows), vector)
-        return found
 
     def _gather(self, rows: Rows) -> Matrix:
         """Read the vectors of some rows, which must ascend."""
@@ -204,10 +192,6 @@ _HEADER = 4096  # bytes; the header of an array takes 128
 _BLOCK = 8192
 
 
-_Id = tuple[Path, tuple[FileSum, ...]]
-"""What distinguishes a segment from all others, also from one of the same number."""
-
-
 class OpenSegment:
     """The files of a segment, open; they are read when they are first searched."""
 
@@ -219,13 +203,13 @@ class OpenSegment:
     @cached_property
     def keys(self) -> Keys:
         """The key of each row."""
-        keys: Keys = self._keys.array()
+        keys: Keys = self._keys.array
         return keys
 
     @cached_property
     def codes(self) -> Codes:
         """The sign codes."""
-        return np.ascontiguousarray(self._codes.array().T)  # a copy of those of older indexes
+        return np.ascontiguousarray(self._codes.array.T)  # a copy of those of older indexes
 
     @cached_property
     def largest(self) -> int:
@@ -297,8 +281,9 @@ class OpenFile:
         """Whether the file still has the length that it had when it was opened."""
         return os.fstat(self._file).st_size == self._size
 
+    @cached_property
     def array(self) -> Any:
-        """Read all of it as an array in memory, where no other program can truncate it."""
+        """All of it as an array in memory, where no other program can truncate it."""
         start, shape, by_columns, kind = self._header
         flat = np.frombuffer(self._bytes(self._size - start, start), kind)
         return flat.reshape(shape, order="F" if by_columns else "C")
@@ -313,8 +298,12 @@ class OpenFile:
         """Read the rows at some places, which must ascend."""
         start, (_, width), _, kind = self._header
         row = width * kind.itemsize
+        # The rows of a document follow each other, so runs of them are read at once.
+        listed = places.tolist()
+        cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
+        runs = pairwise((0, *cuts, len(listed))) if listed else ()
         content = b"".join(
-            self._bytes(count * row, start + first * row) for first, count in _runs(places)
+            self._bytes((end - begin) * row, start + listed[begin] * row) for begin, end in runs
         )
         return np.frombuffer(content, kind).reshape(-1, width)
 
@@ -339,16 +328,6 @@ class OpenFile:
 
     def _damaged(self) -> Exception:
         return replica_damaged(f"{self._path} is not as it was written.")
-
-
-def _runs(places: Keys) -> Iterator[tuple[int, int]]:
-    """List the first place and the length of each run of rows, as those of a document follow."""
-    if not len(places):
-        return
-    cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
-    listed = places.tolist()
-    for begin, end in pairwise((0, *cuts, len(listed))):
-        yield listed[begin], end - begin
 
 
 def _seek_and_read(file: int, size: int, start: int) -> bytes:
@@ -377,17 +356,13 @@ def estimates(codes: Codes, rotated: Vector) -> NDArray[np.float32]:
     """Estimate how near some vectors are to one: it against the signs of their dimensions."""
     padded = np.zeros(64 * len(codes), np.float32)
     padded[: len(rotated)] = rotated
-    by_byte = (padded.reshape(-1, 8) @ _signs().T).astype(np.float32)  # what each byte adds
+    # The signs that the bits of every byte mean, a row each; then what each byte adds.
+    signs_of = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
+    by_byte = (padded.reshape(-1, 8) @ signs_of.T).astype(np.float32)
     signs = np.ascontiguousarray(codes.T).view(np.uint8)
     places = signs + np.arange(0, by_byte.size, 256)
     estimated: NDArray[np.float32] = by_byte.ravel().take(places).sum(axis=1)
     return estimated
-
-
-@cache
-def _signs() -> NDArray[Any]:
-    """List the signs that the bits of every byte mean, a row each."""
-    return 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
 
 
 def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
@@ -402,7 +377,6 @@ def smallest(values: NDArray[Any], count: int, slack: float = 0) -> Rows:
 
 ROTATION = "rotation.npy"
 _SEED = 384
-_BLOCK = 8192  # rows that are written at once, so that rebuilding a large index needs little memory
 
 
 class VectorReplica:
@@ -414,8 +388,11 @@ class VectorReplica:
     def __init__(self, base: Path, exact_rows: int = EXACT_ROWS) -> None:
         self._base = base
         self._exact_rows = exact_rows
-        # Those that are open: what a generation in use has is not read again for the next.
-        self._segments: WeakValueDictionary[_Id, OpenSegment] = WeakValueDictionary()
+        # Those that are open, by folder and checksums: what a generation in use has is not read
+        # again for the next.
+        self._segments: WeakValueDictionary[tuple[Path, tuple[FileSum, ...]], OpenSegment] = (
+            WeakValueDictionary()
+        )
 
     def create(self, database: Database) -> ReplicaManifest:
         """Begin an empty index, in a folder of its own."""
@@ -484,10 +461,9 @@ def _joined(
     """
     segments = _segments(manifest)
     rows = {segment: manifest.detail[str(segment)] for segment in segments}
-    dead, first = np.zeros(0, np.int64), float("inf")
-    if segments:  # the newest knows
-        dead = load_array(folder / dead_name(max(segments)))
-    gone = np.array(changed, dtype=np.int64)
+    newest = folder / dead_name(max(segments, default=0))
+    dead = load_array(newest) if segments else np.zeros(0, np.int64)
+    gone, first = np.array(changed, dtype=np.int64), float("inf")
     for segment in reversed(segments):
         keys: Keys = load_array(folder / file_names(segment)[0])
         dead = np.union1d(dead, _found(gone, keys))

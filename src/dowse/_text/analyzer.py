@@ -117,16 +117,12 @@ class TextAnalyzer:
             terms = read(text) if whole or part else []
             yield from repeat((start, terms), int(whole))
             if part:
-                yield start, [_carry(carried, term, part) for term in terms]
+                last = []
+                for term in terms:
+                    more, carried[term] = divmod(carried[term] + part, 1)
+                    last.append(term if more else GAP)
+                yield start, last
             start += len(terms) + _FIELD_GAP
-
-
-def _carry(carried: dict[str, float], term: str, part: float) -> str:
-    """Return the term when what was left over of it makes one more, otherwise a gap."""
-    carried[term] += part
-    full = carried[term] >= 1
-    carried[term] %= 1
-    return term if full else GAP
 
 
 def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
@@ -227,9 +223,8 @@ class WordTerms:
         if not text.isascii():
             japanese = self._cjk.is_japanese(text) if japanese is None else japanese
             text = unicodedata.normalize("NFC", text)
-        pattern = _RUN_WITH_SIGNS if _SIGNS.search(text) else _RUN
-        known = self._of_run[bool(japanese)]
-        return list(chain.from_iterable(map(known.__getitem__, pattern.findall(text))))
+        runs = (_RUN_WITH_SIGNS if _SIGNS.search(text) else _RUN).findall(text)
+        return list(chain.from_iterable(map(self._of_run[bool(japanese)].__getitem__, runs)))
 
     def _run_terms(self, run: str, japanese: bool) -> Iterable[str]:
         """Cut what has no blanks: between scripts, then each piece by the rules of its script."""
@@ -318,11 +313,6 @@ def split_identifier(name: str) -> list[str]:
     return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
 
 
-def joined(name: str) -> list[str]:
-    """Return `get_user` as a whole in the style of `getUser`, so that one finds the other."""
-    return [name.replace("_", "")] if "_" in name and _SNAKE.fullmatch(name) else []
-
-
 def _shape(character: str) -> str:
     """Return an ASCII character that is cut alike; "?" for letters without case."""
     if character.isupper() or character.istitle():
@@ -332,6 +322,11 @@ def _shape(character: str) -> str:
     if character.isdecimal():
         return "0"
     return "?" if character.isalnum() else "_"
+
+
+def joined(name: str) -> list[str]:
+    """Return `get_user` as a whole in the style of `getUser`, so that one finds the other."""
+    return [name.replace("_", "")] if "_" in name and _SNAKE.fullmatch(name) else []
 
 
 def code_terms(text: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import html
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 from urllib.parse import unquote
 
@@ -138,7 +139,7 @@ def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
         wanted = _looked_up(source, reading)
         for group in _matches(source, reading, [one for one in named if one.name == wanted]):
             if group:
-                return min(group, key=lambda name: _nearness(source, name.document)).document
+                return min((name.document for name in group), key=partial(_nearness, source))
     return None
 
 

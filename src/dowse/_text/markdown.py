@@ -56,8 +56,11 @@ class Piece(Struct, frozen=True):
 
 def pieces(text: str) -> list[Piece]:
     """Return the pieces of a text, in their order; frontmatter, comments and rules are left out."""
-    reader = _Reader()
-    body = _without_frontmatter(text)
+    reader, body, mark = _Reader(), text, text[:3]
+    if mark in {"---", "+++"} and text[3:4] == "\n":
+        end = text.find(f"\n{mark}", 3, _LONGEST_FRONTMATTER)
+        if end >= 0 and _FRONTMATTER_LINE.match(text[4:].partition("\n")[0]):
+            body = text[end + 4 :].partition("\n")[2]
     number = text.count("\n") - body.count("\n")
     for line in _without_comments(body).split("\n"):
         number += line.count(_SWALLOWED)
@@ -77,17 +80,6 @@ def _without_comments(text: str) -> str:
         kept += [text[done:start], _SWALLOWED * text.count("\n", start, end)]
         done = end + 3
     return "".join((*kept, text[done:]))
-
-
-def _without_frontmatter(text: str) -> str:
-    mark = text[:3]
-    if mark not in {"---", "+++"} or text[3:4] != "\n":
-        return text
-    end = text.find(f"\n{mark}", 3, _LONGEST_FRONTMATTER)
-    first_line = text[4:].partition("\n")[0]
-    if end < 0 or not _FRONTMATTER_LINE.match(first_line):
-        return text
-    return text[end + 4 :].partition("\n")[2]
 
 
 class _Reader(Struct):
@@ -144,7 +136,11 @@ class _Reader(Struct):
             if unmarked != marked and unmarked[-1:].isspace():
                 text = unmarked.rstrip()
             self._add("heading", text, level=len(heading[1]), line=self.number)
-        elif self._is_row(line):
+        elif (
+            line.lstrip().startswith("|")
+            or ("|" in line and self.rows)
+            or ("|" in line and "|" in "".join(self.lines[-1:]) and _SEPARATOR.match(line))
+        ):
             if not self.rows:
                 head = [self.lines.pop()] if self.lines and _SEPARATOR.match(line) else []
                 self.end()
@@ -158,12 +154,6 @@ class _Reader(Struct):
             self.end()
         else:
             self._take_prose(line)
-
-    def _is_row(self, line: str) -> bool:
-        if line.lstrip().startswith("|") or (self.rows and "|" in line):
-            return True
-        below = self.lines[-1] if self.lines else ""
-        return "|" in line and "|" in below and _SEPARATOR.match(line) is not None
 
     def _take_prose(self, line: str) -> None:
         if not self.lines and not self.in_list and _INDENTED.match(line):
@@ -193,8 +183,7 @@ class _Reader(Struct):
                 padded = names + [""] * (len(cells) - len(names))
                 named = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
                 labelled = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
-                shown = " · ".join(filter(None, cells))
-                self._add("row", shown, labelled, line=number)
+                self._add("row", " · ".join(filter(None, cells)), labelled, line=number)
 
     def _add(
         self, kind: PieceKind, markup: str, labelled: str = "", *, level: int = 0, line: int
@@ -242,8 +231,7 @@ def callout_name(match: re.Match[str]) -> str:
 
 # ── Inline marks ───────────────────────────────────────────────────────────────
 
-_LITERAL = string.punctuation + " "
-_HIDE = {ord(character): 0xE000 + ord(character) for character in _LITERAL}
+_HIDE = {ord(character): 0xE000 + ord(character) for character in string.punctuation + " "}
 _REVEAL = {hidden: character for character, hidden in _HIDE.items()}
 _HIDDEN = re.compile("[\ue020-\ue07e]+")
 _HIDDEN_BACKTICK = "`".translate(_HIDE)
@@ -297,9 +285,10 @@ def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
     if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
         text = _UNLINKED_WIKILINK.sub(lambda link: read_wikilink(link).shown, text)
     if "\\" in text:
-        text = _ESCAPED.sub(_literal, text)
+        text = _ESCAPED.sub(lambda escaped: escaped[1].translate(_HIDE), text)
     if "<" in text:
-        text = _ADDRESS.sub(_literal, _COMMENT.sub("", text))
+        text = _COMMENT.sub("", text)
+        text = _ADDRESS.sub(lambda address: address[1].translate(_HIDE), text)
         text = _TAG.sub(lambda tag: " " if tag["between"] else "", text)
     if "[" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", _FOOTNOTE.sub("", text)))
@@ -312,21 +301,11 @@ def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
 
 
 def _literal_code(match: re.Match[str]) -> str:
-    code = match[2]
-    if code is None:
+    if (code := match[2]) is None:
         return match[0]
     # One blank next to a backtick only keeps the two apart.
     padded = code.startswith(" ") and code.endswith(" ") and code.strip()
     return (code[1:-1] if padded else code).translate(_HIDE)
-
-
-def _literal(match: re.Match[str]) -> str:
-    return match[1].translate(_HIDE)
-
-
-def without_images(markup: str) -> str:
-    """Return the Markdown without its images, whose descriptions are no part of the text."""
-    return _IMAGE.sub("", markup)
 
 
 def _without_emphasis(text: str) -> str:
@@ -335,6 +314,11 @@ def _without_emphasis(text: str) -> str:
         for _ in range(2 if mark in text else 0):
             text = pattern.sub(r"\2", text)
     return _STRUCK_OR_LIT.sub(r"\2", text) if "~~" in text or "==" in text else text
+
+
+def without_images(markup: str) -> str:
+    """Return the Markdown without its images, whose descriptions are no part of the text."""
+    return _IMAGE.sub("", markup)
 
 
 # ── Tags of site generators ─────────────────────────────────────────────────────
@@ -386,18 +370,16 @@ def comments(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
     end = start
     unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
     while found := _START.search(text, end):
-        fence = found["fence"]
-        if fence is None:
-            end = _end_of_comment(found)
-            if end > found.end("block"):
-                yield found.start(), end
-            continue
-        close = None
-        if len(fence) < unclosed.get(fence[0], len(fence) + 1):
-            close = closing_fence(fence).search(text, found.end())
-        if close is None:  # a fence that is not closed here is none
-            unclosed[fence[0]] = min(len(fence), unclosed.get(fence[0], len(fence)))
-        end = close.end() if close else found.end("fence")
+        if fence := found["fence"]:
+            shortest = unclosed.get(fence[0], len(fence) + 1)
+            close = None
+            if len(fence) < shortest:
+                close = closing_fence(fence).search(text, found.end())
+            if close is None:  # a fence that is not closed here is none
+                unclosed[fence[0]] = min(len(fence), shortest)
+            end = close.end() if close else found.end("fence")
+        elif (end := _end_of_comment(found)) > found.end("block"):
+            yield found.start(), end
 
 
 def without_obsidian_comments(text: str, start: int = 0) -> str:
@@ -420,9 +402,8 @@ def _end_of_comment(found: re.Match[str]) -> int:
     text, start = found.string, found.end()
     if found["line"] is not None:
         return start
-    if found["block"] is None:
-        close = _END_OF_HTML.search(text, start)
-        return close.end() if close else len(text)
+    if found["block"] is None:  # the pattern also finds the end of the text
+        return next(_END_OF_HTML.finditer(text, start)).end()
     end = text.find(_OBSIDIAN, start)
     is_alone = not rest_of_line(text, start).strip()
     is_in_one_paragraph = text.find("\n\n", start, end) < 0 and text[end - 1] != "`"
@@ -453,8 +434,8 @@ class LineNumbers:
     @cached_property
     def _before(self) -> list[int]:
         """How many line feeds there are before every place."""
-        text = self._text
-        steps = (text.count("\n", place, place + _STEP) for place in range(0, len(text), _STEP))
+        places = range(0, len(self._text), _STEP)
+        steps = (self._text.count("\n", place, place + _STEP) for place in places)
         return list(accumulate(steps, initial=0))
 
     def at(self, offset: int) -> int:
