@@ -50,7 +50,7 @@ def test_a_base_is_left_out_with_a_word_and_a_western_file_is_read_with_one(
     assert result.code == 0
     assert "1 .base file left out: dowse does not read bases of Obsidian" in told
     assert "old.md: It is not UTF-8 and was read as Windows-1252" in told
-    assert _snippets(dowse, "straßenkarte") == [("old.md", "Alt · Die Größe der Straßenkarte.")]
+    assert _snippets(dowse, "straßenkarte") == [("old.md", "Die Größe der Straßenkarte.")]
 
 
 def test_a_canvas_is_searched_and_its_files_are_links(
@@ -74,6 +74,6 @@ def test_callouts_embeds_and_tags_are_shown_as_what_they_mean(
     dowse("index", vault_of_obsidian)
     shown = dict(_snippets(dowse, "-n", "20", "boiler OR ladders"))
     assert shown["plan.md"].endswith(
-        "The mast is ready. Warning: Hot Do not touch the boiler. mast.png shows the turbine."
+        "The mast is ready. Warning: Hot Do not touch the boiler. shows the turbine."
     )
-    assert shown["site.md"] == "Site · Use gloves and ladders."
+    assert shown["site.md"] == "Use gloves and ladders."

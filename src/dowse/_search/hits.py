@@ -19,7 +19,16 @@ from dowse._search.confidence import QueryWords, label
 from dowse._search.documents import is_stale
 from dowse._search.state import Candidate, SearchState
 from dowse._text.dates import iso
-from dowse._text.markdown import Piece, heading_path, pieces, plain, under_headings
+from dowse._text.markdown import (
+    SHORTCODE,
+    Piece,
+    heading_path,
+    pieces,
+    plain,
+    shortcode_text,
+    shown_name,
+    under_headings,
+)
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced, late_pattern
 from dowse._text.sentences import sentence_ends
@@ -40,10 +49,14 @@ def make_hits(
     rarity = search.rarity("body", search.query.terms)
     for rank, candidate in enumerate(candidates, offset + 1):
         chunk, document = candidate.stored.chunk, candidate.stored.document
+        title = shown_name(document.fields.title)
         above, passage, passage_line = chunk.header_path, candidate.stored.text, chunk.first_line
         if (heading := candidate.heading) is not None:
             above, passage_line = heading.path, heading.line
             passage = passage[heading.start - chunk.start :]
+        if "{{" in passage:  # Dendron puts fields of the frontmatter in
+            for name, values in (*document.fields.properties, ("title", [title])):
+                passage = passage.replace(f"{{{{fm.{name}}}}}", " ".join(values))
         found = excerpt(passage, words.wanted, search.parts.analyzer.query_terms, rarity)
         first_line, last_line, text = _shown(candidate)
         match, reason = label(search, candidate, words)
@@ -60,8 +73,8 @@ def make_hits(
                 section=chunk.section,
                 document=document.id,
                 project=search.parts.project,
-                title=document.fields.title,
-                header_path=heading_path(above, found.headings),
+                title=title or document.fields.title,
+                header_path=heading_path(tuple(map(shown_name, above)), found.headings),
                 line=passage_line + found.line,
                 first_line=first_line,
                 last_line=last_line,
@@ -130,7 +143,7 @@ def _more(candidate: Candidate, first_line: int, last_line: int) -> tuple[OtherP
         best = max(run, key=lambda one: scores[one.key])
         levels = zip(*(one.chunk.header_path for one in run), strict=False)
         shared = takewhile(lambda level: len(set(level)) == 1, levels)
-        path = tuple(level[0] for level in shared)
+        path = tuple(shown_name(level[0]) for level in shared)
         first, last = run[0].chunk.first_line, run[-1].chunk.last_line
         more.append(OtherPassage(best.chunk.id, path, first, last, scores[best.key]))
     return tuple(more)
@@ -174,20 +187,25 @@ class Excerpt(Struct, frozen=True):
 def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUAL) -> Excerpt:
     """Cut out about 200 characters with the most and rarest terms, each between ** and **.
 
-    It is plain text: the text's own Markdown is left out, and where two stars are meant, as in
-    `f(**keywords)`, they are escaped. Without any match it is the beginning of the text.
+    It is plain text: the text's own Markdown and the headings at its beginning are left out, and
+    where two stars are meant, as in `f(**keywords)`, they are escaped. Without any match it is the
+    beginning of the text.
     """
     weights = {term: round(_STEPS * rarity.get(term, 1.0)) for term in wanted.terms}
     seen = _remembered(text) if len(text) <= _SHORT else _read(text)
     shown, marks = seen.text, find_marks(seen.text, wanted, terms_of)
+    body = seen.body
     if not shown or (wanted.terms and not marks):
         # What matched may be something that readers do not see, such as the target of a link.
-        raw = _one_line(text)
+        parts = (SHORTCODE.sub(shortcode_text, one.markup) for one in seen.pieces if not one.level)
+        raw = _one_line(" ".join(parts) if shown else text)
         if raw_marks := find_marks(raw, wanted, terms_of):
-            shown, marks = raw, raw_marks
-    start, end = _window(shown, marks, weights)
-    inside = [mark for mark in marks if start <= mark.start < end]
-    before = "… " if start else ""
+            shown, marks, body = raw, raw_marks, 0
+    start, end = _window(shown, [mark for mark in marks if mark.start >= body], weights, body)
+    drawn_marks = [mark for mark in marks if start <= mark.start < end]
+    # The headings above it count for the line where it begins below them.
+    inside = [mark for mark in marks if mark.start < body and start == body] + drawn_marks
+    before = "… " if start > body else ""
     after = " …" if end < len(shown) else ""
     pieces = {range(len(text) + 1)}
     if shown is seen.text:
@@ -196,7 +214,7 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     line = _line_with(words, text, pieces, weights)
     if line is None:
         line = min((lines.start for lines in pieces), default=0)
-    drawn = before + _drawn(shown, start, end, inside) + after
+    drawn = before + _drawn(shown, start, end, drawn_marks) + after
     headings: tuple[str, ...] = ()
     for _, path in under_headings(piece for piece in seen.pieces if piece.line <= line):
         headings = path
@@ -238,11 +256,11 @@ def _places(text: str, part: str) -> Iterator[int]:
 # ── The window ─────────────────────────────────────────────────────────────────
 
 
-def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
-    """Choose where to begin and end, so that the window says most and cuts no word."""
-    match = marks[_best_first(marks, weights)].start if marks else 0
-    start = max(0, match - _LEAD)
-    if start:
+def _window(text: str, marks: list[Mark], weights: Weights, body: int) -> tuple[int, int]:
+    """Choose where to begin, from `body` on, and to end, so that it says most and cuts no word."""
+    match = marks[_best_first(marks, weights)].start if marks else body
+    start = max(body, match - _LEAD)
+    if start > body:
         ends = [*sentence_ends(text, start, match)]
         ends += [found.end() for found in _BREAK.finditer(text, start, match)]
         if ends:
@@ -251,7 +269,7 @@ def _window(text: str, marks: list[Mark], weights: Weights) -> tuple[int, int]:
             start = min(_next_word(text, start), match)
     if len(text) - start < _LENGTH:
         # Near the end there is room for more of what comes before.
-        start = min(start, _next_word(text, len(text) - _LENGTH))
+        start = min(start, _next_word(text, max(body, len(text) - _LENGTH)))
     limit = end = start + _LENGTH
     if limit >= len(text):
         return start, len(text)
@@ -323,7 +341,8 @@ class Readable(Struct, frozen=True):
 
     text: str  # on one line
     pieces: tuple[Piece, ...]  # that the text was made of
-    starts: tuple[int, ...]  # where each of them begins in `text`
+    body: int  # where what is below the first headings begins
+    starts: tuple[int, ...]  # where each of the pieces begins in `text`
     lines: tuple[range, ...]  # of each, from 0; the last one has no end
 
 
@@ -335,17 +354,16 @@ def _read(text: str) -> Readable:
     size = 0
     for piece in found:
         part = _one_line(piece.markup if piece.kind == "code" else plain(piece.markup))
-        if piece.kind in {"heading", "row"} and piece is not found[-1]:
-            part = f"{part} ·".lstrip()
         if part:
+            part += " ·" * (piece.kind in {"heading", "row"} and piece is not found[-1])
             kept.append(piece)
             starts.append(size)
             shown.append(part)
             size += len(part) + 1
     firsts = [*(piece.line for piece in kept), _NO_END]
-    return Readable(
-        " ".join(shown), tuple(kept), tuple(starts), tuple(starmap(range, pairwise(firsts)))
-    )
+    body = next((start for piece, start in zip(kept, starts, strict=True) if not piece.level), 0)
+    lines = tuple(starmap(range, pairwise(firsts)))
+    return Readable(" ".join(shown), tuple(kept), body, tuple(starts), lines)
 
 
 _remembered = lru_cache(256)(_read)  # who goes on typing sees mostly the same passages

@@ -16,7 +16,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from dowse._text.links import WIKILINK, read_wikilink
+from dowse._text.links import WIKILINK, is_media, read_wikilink
 from dowse._text.matching import fold_name
 from dowse._text.scripts import late_pattern
 
@@ -32,6 +32,7 @@ CALLOUT = re.compile(r"\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]{0,100})?\][+-]?[ \t]
 _LONGEST_FRONTMATTER = 20_000  # characters
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
 _QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+")
+_QUOTE_IN_LIST = re.compile(r"^(?:[ \t]{0,12}>[ ]?)+")
 _FENCE = re.compile(rf"\s*(?:(?:[-*+]|\d{{1,9}}[.)])\s+)?({FENCE})")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s+|$)")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*$")
@@ -97,9 +98,13 @@ class _Reader(Struct):
     def take(self, line: str, number: int) -> None:
         """Read one line."""
         self.number = number
-        bare = _QUOTE.sub("", line) if ">" in line[:4] else line
-        if bare is not line and (callout := CALLOUT.match(bare)):
-            bare = f"{callout_name(callout)}: {bare[callout.end() :]}"
+        bare = line
+        if ">" in line[:13]:
+            quote = _QUOTE_IN_LIST if self.in_list else _QUOTE
+            indent = " " if line[0].isspace() else ""  # a quote in a list stays in it
+            bare = quote.sub(indent, line)
+            if bare is not line and (callout := CALLOUT.match(bare, len(indent))):
+                bare = f"{indent}{callout_name(callout)}: {bare[callout.end() :]}"
         if self.fence:
             closing = bare.strip()
             if len(closing) >= len(self.fence) and not closing.strip(self.fence[0]):
@@ -135,6 +140,7 @@ class _Reader(Struct):
             unmarked = marked.rstrip("#")
             if unmarked != marked and unmarked[-1:].isspace():
                 text = unmarked.rstrip()
+            text = without_attributes(text)
             self._add("heading", text, level=len(heading[1]), line=self.number)
         elif (
             line.lstrip().startswith("|")
@@ -210,6 +216,21 @@ def under_headings(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, tuple[str, 
         yield piece, path
 
 
+def without_attributes(heading: str) -> str:
+    """Return a heading without `{#anchor .class}` at its end."""
+    bare = heading.rstrip(" \t")
+    opening = bare.rfind("{")
+    if not bare.endswith("}") or opening < 0 or "}" in bare[opening:-1]:
+        return heading
+    inside = bare[opening + 1 : -1].lstrip(" \t")
+    return bare[:opening].rstrip(" \t") if inside[:1] in ("#", ".", ":") else heading
+
+
+def shown_name(title: str) -> str:
+    """Return what a reader sees of a title or heading that has tags of a site generator."""
+    return " ".join(SHORTCODE.sub(shortcode_text, title).split()) if "{" in title else title
+
+
 def heading_path(above: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]:
     """Return the headings above a passage, then those in it that the first do not name already."""
     known = {fold_name(heading) for heading in above}
@@ -249,11 +270,12 @@ _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
 _LINK = re.compile(rf"\[((?>(?:[^\[\]]++|\[[^\[\]]*+\])*))\](?:{_TARGET}|\[[^\[\]]*+\])")
 _UNLINKED_WIKILINK = re.compile(rf"{WIKILINK.pattern}(?!\()")  # `[[1]](address)` is a Markdown link
 _INSIDE_WORDS = (
-    "a|abbr|b|code|del|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|u|var|wbr"
+    "a|abbr|b|code|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strong|sub|sup|tt|u|var|wbr"
 )
 _BETWEEN_WORDS = (
-    "article|blockquote|br|center|dd|details|div|dl|dt|figcaption|figure|h[1-6]|hr|iframe|img|input|"
-    "li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|thead|tr|ul|video"
+    "article|blockquote|br|caption|center|col|colgroup|dd|details|div|dl|dt|figcaption|figure|"
+    "h[1-6]|hr|iframe|img|input|li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|"
+    "thead|tr|ul|video"
 )
 # Anything else between angle brackets may be meant: `Vec<String>`.
 _TAG = late_pattern(
@@ -261,8 +283,13 @@ _TAG = late_pattern(
     re.IGNORECASE,
 )
 _STARS = re.compile(r"(\*{1,3})(?=[^\s*])([^*]++)(?<=[^\s*])\1")
+# What a tag of a site generator has left empty: `**{% octicon "gear" %} Settings**`.
+_PADDED = re.compile(r"(?<![\w*])\*\* +([^\s*][^*]*)(?<=[^\s*])\*\*(?![\w*])")
 _UNDERSCORES = re.compile(r"_(?<!\w_)(_{0,2})(?=[^\s_])([^_]++)(?<=[^\s_])_\1(?!\w)")
 _STRUCK_OR_LIT = re.compile(r"(~~|==)(?=\S)([^~=]++)(?<=\S)\1")
+_SAID_TWICE = re.compile(  # `> [!NOTE] Note that`
+    r"\b(Note|Tip|Info|Hint|Important|Warning|Caution|Danger|Alert): (?=\1\b)", re.IGNORECASE
+)
 BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]{1,40}\s*$")
 """The name that Obsidian gives a block, at its end."""
 
@@ -283,18 +310,21 @@ def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
     if "`" in text:
         text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
     if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
-        text = _UNLINKED_WIKILINK.sub(lambda link: read_wikilink(link).shown, text)
+        text = _UNLINKED_WIKILINK.sub(lambda link: _words(read_wikilink(link).shown), text)
     if "\\" in text:
         text = _ESCAPED.sub(lambda escaped: escaped[1].translate(_HIDE), text)
+    if shortcodes and ("{{" in text or "{%" in text):  # before tags, whose addresses have them
+        text = SHORTCODE.sub(shortcode_text, text).replace("****", "")
     if "<" in text:
         text = _COMMENT.sub("", text)
         text = _ADDRESS.sub(lambda address: address[1].translate(_HIDE), text)
         text = _TAG.sub(lambda tag: " " if tag["between"] else "", text)
     if "[" in text:
-        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", _FOOTNOTE.sub("", text)))
-    if shortcodes and ("{{" in text or "{%" in text):
-        text = SHORTCODE.sub(shortcode_text, text)
+        text = _IMAGE.sub(lambda image: _words(image[1]), _FOOTNOTE.sub("", text))
+        text = _LINK.sub(r"\1", text)
     text = _without_emphasis(text)
+    if ": " in text:
+        text = _SAID_TWICE.sub("", text)
     if "&" in text:
         text = html.unescape(text)
     return BLOCK_ID.sub("", text) if "^" in text else text
@@ -308,8 +338,15 @@ def _literal_code(match: re.Match[str]) -> str:
     return (code[1:-1] if padded else code).translate(_HIDE)
 
 
+def _words(shown: str) -> str:
+    """Return what is said of a picture, unless that is the name of its file."""
+    return "" if is_media(shown) else shown
+
+
 def _without_emphasis(text: str) -> str:
     # The second pass takes what lay around the first: `**bold and *slanted* text**`.
+    if "** " in text:
+        text = _PADDED.sub(r"\1", text)
     for mark, pattern in (("*", _STARS), ("_", _UNDERSCORES)):
         for _ in range(2 if mark in text else 0):
             text = pattern.sub(r"\2", text)
@@ -324,15 +361,28 @@ def without_images(markup: str) -> str:
 # ── Tags of site generators ─────────────────────────────────────────────────────
 
 SHORTCODE = late_pattern(
-    r"\{\{[<%](?P<hugo>[^<>%{}]{0,400})[>%]\}\}"
+    r"\{\{[<%](?P<hugo>[^{}]{0,400}?)[>%]\}\}"
     r"|\{%-?(?P<liquid>[^%{}]{0,400})%\}"
     r"|\{\{-?\s*(?:\"(?P<text>[^\"{}]{0,200})\"|(?:site|page|include|layout)\.[\w.]{1,100})"
     r"[^{}]{0,200}\}\}"
+    r"|\{\{ ?fm\.[\w.]{1,100} ?\}\}\.?"
 )
-"""A shortcode of Hugo, a tag of Liquid, or a text or variable of the site that Liquid puts in."""
+"""A shortcode of Hugo, a tag of Liquid, or a text or variable of site or page that is put in."""
 
-_SHOWN = re.compile(r"""\b(?:text|title|caption|content|alt|label)=(?:"([^"]*)"|'([^']*)')""")
+_SHOWN = re.compile(
+    r"""(?<![\w-])(?:text|title|caption|content|alt|label)=(?:"([^"]*)"|'([^']*)')"""
+)
 _REFERENCE = re.compile(r"""\s*(?:ref|relref)\s+["']([^"']*)["']""")
+_HEADING_TAG = re.compile(r"""\s*heading\s+["']([^"']*)["']""")
+_HEADINGS = {
+    "prerequisites": "Before you begin",
+    "whatsnext": "What's next",
+    "seealso": "See also",
+    "envvars": "Environment variables",
+    "cleanup": "Cleaning up",
+    "parentoptions": "Options inherited from parent commands",
+}
+"""What Kubernetes' site writes for names of headings that are no words."""
 _NOTES = frozenset(
     {"note", "tip", "info", "hint", "important", "warning", "caution", "danger", "alert"}
 )
@@ -347,6 +397,8 @@ def shortcode_text(match: re.Match[str]) -> str:
         return shown[1] or shown[2] or ""
     if reference := _REFERENCE.match(inside):
         return reference[1]
+    if heading := _HEADING_TAG.match(inside):
+        return _HEADINGS.get(heading[1], heading[1].capitalize())
     name = inside.split(maxsplit=1)[0].strip("-") if inside.strip() else ""
     return f"{name.capitalize()}: " if name in _NOTES else ""
 

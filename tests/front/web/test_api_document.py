@@ -88,13 +88,16 @@ def test_pictures_in_the_folder_are_named(text: str) -> None:
 
 def test_callouts_block_ids_and_tags_of_sites_are_shown_as_what_they_mean() -> None:
     shown = render("> [!warning] Hot\n> Hands off. ^hot\n", "notes", {})
-    assert "<strong>Warning:</strong> Hot" in shown
+    assert "<strong>Warning:</strong> Hot<br" in shown
     assert "[!" not in shown
     assert "^hot" not in shown
     shown = render(
         '{{< term text="Pods" >}} and {% include x.html %}{{ "a < b" | x }}', "notes", {}
     )
     assert "Pods and a &lt; b" in shown
+    shown = render('## {{% heading "whatsnext" %}}\n\n# Token _x_ {#token-1 .wide}\n', "notes", {})
+    assert ">What&#x27;s next</h2>" in shown or ">What's next</h2>" in shown
+    assert ">Token <em>x</em></h1>" in shown
 
 
 def test_tasks_tables_and_strikes() -> None:

@@ -96,7 +96,12 @@ def test_a_verb_in_another_form_is_marked_as_far_as_it_agrees() -> None:
         ("Call `refresh(token)` **before** _use_.", "Call refresh(**token**) before use."),
         ("**Every token** counts.", "Every **token** counts."),
         ("| key | token |\n|---|---|\n| a | b |", "key · **token** · a · b"),
-        ("# Token\n\nIt expires.", "**Token** · It expires."),
+        ("# Vault\n\nA token expires.", "A **token** expires."),
+        ("# Token\n\nIt expires.", "It expires."),
+        ("# Token", "**Token**"),
+        ("Above.\n\n## Token {#token-1 .wide}\n\nIt expires.", "Above. **Token** · It expires."),
+        ('## {{% heading "prerequisites" %}}\n\nA token.', "A **token**."),
+        ("- One:\n\n     > [!NOTE]\n     > A token.", "One: Note: A **token**."),
         ("```py\nf(**token)\n```", r"f(**\*\*token**)"),
         ("Text ** token and `open.", r"Text \*\* **token** and open."),
         ("a token* b", r"a **token**\* b"),
@@ -111,6 +116,12 @@ def test_marks_of_the_text_itself_are_left_out(text: str, shown: str) -> None:
 
 def test_a_match_that_readers_do_not_see_is_shown_anyway() -> None:
     assert "**example.org/deep**" in _snippet("See [here](example.org/deep).", "example.org/deep")
+
+
+def test_a_match_that_only_a_tag_of_a_site_has_shows_no_markup() -> None:
+    text = '#### Raw blocks\n\n{{< feature-state state="stable" >}}\n\nVendors can [help](x.md).'
+    assert _snippet(text, "stable") == "Vendors can help."
+    assert _snippet(text, "x.md") == "Vendors can [help](**x.md**)."
 
 
 # ── The window ───────────────────────────────────────────────────────────────

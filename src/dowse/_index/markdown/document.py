@@ -26,7 +26,7 @@ from dowse._index.markdown.references import (
 )
 from dowse._model import Document, Fields, Heading, LeftOut
 from dowse._text.file_names import INDEX_PAGES, is_plain
-from dowse._text.markdown import LineNumbers, without_obsidian_comments
+from dowse._text.markdown import LineNumbers, without_attributes, without_obsidian_comments
 from dowse._util import limits
 from dowse._util.cancellation import Deadline
 
@@ -101,7 +101,7 @@ def _read_headings(
         deadline.check()
         start = text.rfind("\n", 0, place.start) + 1
         level, content = _split(text[place.start : place.end].removesuffix("\n"))
-        content = _without_attributes(content)
+        content = without_attributes(content)
         shown = plain_text(content[:_MOST_MARKUP], definitions)
         if len(shown) > limits.HEADING or len(content) > _MOST_MARKUP:
             outline.cuts.setdefault("heading", start)
@@ -131,16 +131,6 @@ def _without_closing(content: str) -> str:
     content = content.strip(_BLANKS)
     open_ = content.rstrip("#")
     return open_.rstrip(_BLANKS) if not open_ or open_[-1] in _BLANKS else content
-
-
-def _without_attributes(content: str) -> str:
-    """Return a heading without `{#anchor .class}` at its end."""
-    bare = content.rstrip(_BLANKS)
-    opening = bare.rfind("{")
-    if not bare.endswith("}") or opening < 0 or "}" in bare[opening:-1]:
-        return content
-    inside = bare[opening + 1 : -1].lstrip(_BLANKS)
-    return bare[:opening].rstrip(_BLANKS) if inside[:1] in ("#", ".", ":") else content
 
 
 # ── What could not be read ───────────────────────────────────────────────────

@@ -26,7 +26,14 @@ from markdown_it.token import Token
 from dowse._index.markdown.frontmatter import read_frontmatter
 from dowse._model import Edge
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
-from dowse._text.markdown import BLOCK_ID, CALLOUT, SHORTCODE, callout_name, shortcode_text
+from dowse._text.markdown import (
+    BLOCK_ID,
+    CALLOUT,
+    SHORTCODE,
+    callout_name,
+    shortcode_text,
+    without_attributes,
+)
 from dowse._util.cancellation import raise_if_cancelled
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})
@@ -162,8 +169,11 @@ def _show_signs(state: StateCore) -> None:
         texts = token.children
         if token.type != "inline" or not texts:
             continue
-        if texts[-1].type == "text" and "^" in texts[-1].content:
-            texts[-1].content = BLOCK_ID.sub("", texts[-1].content)
+        last = texts[-1]
+        if last.type == "text" and "^" in last.content:
+            last.content = BLOCK_ID.sub("", last.content)
+        if last.type == "text" and state.tokens[place - 1].type == "heading_open":
+            last.content = without_attributes(last.content)
         within = state.tokens[place - 2].type if place > 1 and texts[0].type == "text" else ""
         first = texts[0]
         callout = CALLOUT.match(first.content) if within == "blockquote_open" else None
@@ -172,6 +182,10 @@ def _show_signs(state: StateCore) -> None:
             first.content = first.content[callout.end() :]
             kind = html.escape(callout_name(callout))
             shown = f"<strong>{kind}{':' if first.content else ''}</strong> "
+            for one in texts:  # its title, if it has one, is a line of its own
+                one.type = "hardbreak" if one.type == "softbreak" else one.type
+                if one.type == "hardbreak":
+                    break
             texts.insert(0, Token("html_inline", "", 0, content=shown))
         if task:
             first.content = first.content[task.end() :]

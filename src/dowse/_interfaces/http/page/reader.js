@@ -63,7 +63,7 @@ function drawWhole(reader, passage) {
   show(
     reader,
     el("div", { class: "reader-top" }, el("h2", {}, passage.title), closing()),
-    el("p", { class: "reader-path" }, passage.document, hit?.page ? ` · p. ${hit.page}` : hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`, hit?.more.length ? [" · also ", hit.more.slice(0, 5).map(elsewhere)] : null),
+    el("p", { class: "reader-path" }, passage.document, hit?.page ? ` · p. ${hit.page}` : hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`, hit?.more.length ? [" · also ", hit.more.slice(0, 5).flatMap((one, at) => [at ? ", " : "", elsewhere(one)])] : null),
     tags.length
       ? el("div", { class: "chips" }, tags.map((name) => el("button", { type: "button", class: "chip facet", "aria-label": `Only tag ${name}`, on: { click: () => addFilter("tag", name) } }, `#${name}`)))
       : null,
@@ -144,6 +144,15 @@ function openReference(reference) {
   change({ open: reference, line: 0, tab: "document" }, { step: true });
 }
 
+/** Signs of scripts that put no blanks between words. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+/** A pattern for a whole word. */
+function whole(word) {
+  const sign = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return UNSPACED.test(word) ? sign : `(?<![\\p{L}\\p{N}_])${sign}(?![\\p{L}\\p{N}_])`;
+}
+
 /** Marks the blocks of the hit and its words; gives the first block. */
 function markHit(text) {
   const blocks = blocksOfHit(text);
@@ -164,7 +173,7 @@ function lineOf(text, line) {
 }
 
 function markWords(block, words) {
-  const pattern = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
+  const pattern = new RegExp(words.map(whole).join("|"), "giu");
   const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);
