@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -141,12 +141,14 @@ def _ask(port: int, paths: Sequence[str], count: int | None, end: float, load: L
 
 
 def _busy(process: int) -> float:
-    """The processor time that a process has taken; 0 where the system does not say."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """The processor time of a process and its workers; 0 where the system does not say."""
+    ticks = 0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = status.read_text("utf-8").rpartition(")")[2].split()
+            if process in {int(status.parent.name), int(fields[1])}:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _print(alone: Load, together: Load, clients: int) -> None:

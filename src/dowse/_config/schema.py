@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from dowse._config.presets import PRESETS, Value
 from dowse._config.request import Call
@@ -50,6 +50,18 @@ class OpenOptions(Options, frozen=True):
     ] = ""
 
 
+class ServeOptions(Options, frozen=True):
+    """How `dowse serve` answers."""
+
+    workers: Annotated[
+        int,
+        Meta(ge=0, le=256),
+        ALWAYS,
+        "Processes that answer at the same time; 0 means one per core. Each holds the index in"
+        " memory. With 1, the server is one process.",
+    ] = 0
+
+
 class Settings(SearchSettings, frozen=True):
     """All settings: the sections of a search, and those of an index."""
 
@@ -61,6 +73,7 @@ class Settings(SearchSettings, frozen=True):
     answer: AnswerOptions = field(default_factory=AnswerOptions)
     store: StoreOptions = field(default_factory=StoreOptions)
     open: OpenOptions = field(default_factory=OpenOptions)
+    serve: ServeOptions = field(default_factory=ServeOptions)
 
     @property
     def learned_words(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct, field
@@ -22,6 +22,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Labels = tuple[str, ...]
 """The values of a metric's labels, in the order of their names."""
+
+Figures = Mapping[str, Mapping[Labels, list[float]]]
+"""What each metric has counted, by its name in `Metrics`."""
 
 
 class Numbers(Struct):
@@ -43,6 +46,16 @@ class Numbers(Struct):
         """Put others in the place of all of them."""
         with self._lock:
             self.values = dict(values)
+
+    def figures(self) -> dict[Labels, list[float]]:
+        """Return all of them, as another process can take them."""
+        with self._lock:
+            return {labels: [value] for labels, value in self.values.items()}
+
+    def take(self, figures: Mapping[Labels, Sequence[float]]) -> None:
+        """Add those of another process."""
+        for labels, (value,) in figures.items():
+            self.add(*labels, amount=value)
 
     def lines(self) -> Iterator[str]:
         """Yield what the page says of them."""
@@ -69,12 +82,22 @@ class Times(Struct):
             seen[bisect_left(_SECONDS, seconds)] += 1
             seen[-1] += seconds
 
+    def figures(self) -> dict[Labels, list[float]]:
+        """Return all of them, as another process can take them."""
+        with self._lock:
+            return {labels: list(seen) for labels, seen in self._seen.items()}
+
+    def take(self, figures: Mapping[Labels, Sequence[float]]) -> None:
+        """Add those of another process."""
+        with self._lock:
+            for labels, more in figures.items():
+                seen = self._seen.get(labels, [0] * len(more))
+                self._seen[labels] = [one + other for one, other in zip(seen, more, strict=True)]
+
     def lines(self) -> Iterator[str]:
         """Yield what the page says of them."""
         yield from _head(self.name, self.help, "histogram")
-        with self._lock:
-            known = sorted((labels, list(seen)) for labels, seen in self._seen.items())
-        for labels, (*counts, total) in known:
+        for labels, (*counts, total) in sorted(self.figures().items()):
             for at_most, reached in zip(_AT_MOST, accumulate(counts), strict=True):
                 shown = _shown((*self.labels, "le"), (*labels, at_most))
                 yield f"{self.name}_bucket{shown} {reached}"
@@ -116,9 +139,17 @@ class Metrics:
         for stage, spent in seconds.items():
             self.stage_seconds.add(stage, seconds=spent)
 
-    def page(self) -> str:
-        """Return the page for Prometheus."""
-        return "\n".join(line for metric in vars(self).values() for line in metric.lines()) + "\n"
+    def figures(self) -> Figures:
+        """Return everything, as another process can add it to its own."""
+        return {name: metric.figures() for name, metric in vars(self).items()}
+
+    def page(self, others: Iterable[Figures] = ()) -> str:
+        """Return the page for Prometheus, with what other processes have counted."""
+        whole = Metrics()
+        for figures in (self.figures(), *others):
+            for name, counted in figures.items():
+                getattr(whole, name).take(counted)
+        return "\n".join(line for metric in vars(whole).values() for line in metric.lines()) + "\n"
 
 
 def _head(name: str, what: str, kind: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -10,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -24,6 +26,7 @@ from dowse._interfaces.served import socket_path
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._util.locations import locations
+from dowse._util.process import is_running
 from serving import serving
 
 _PATIENCE = 60.0
@@ -84,6 +87,63 @@ def test_a_polite_kill_ends_it_too() -> None:
         _, err = child.communicate(timeout=_PATIENCE)
         assert child.returncode == 0
         assert err == b""
+
+
+# ── Workers ──────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def _two_workers(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  it is there
+    monkeypatch.setenv("DOWSE_SERVE_WORKERS", "2")
+
+
+def _searches(told: dict[str, str]) -> float:
+    """How many searches all processes have counted."""
+    with urlopen(f"{told['address']}metrics", timeout=_PATIENCE) as answer:  # noqa: S310
+        page = answer.read().decode()
+    counted = [one for one in page.splitlines() if one.startswith("dowse_searches_total{")]
+    return sum(float(one.rpartition(" ")[2]) for one in counted)
+
+
+def _workers_of(process: int) -> set[int]:
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(status.read_text("utf-8").rpartition(")")[2].split()[1]) == process:
+                found.add(int(status.parent.name))
+    return found
+
+
+@pytest.mark.usefixtures("_two_workers")
+def test_one_connection_is_answered_by_whatever_process_knows() -> None:
+    with _serving("-p", "vault", "--no-watch") as (_, told):
+        link = HTTPConnection(told["address"].split("/")[2], timeout=_PATIENCE)
+        before = _searches(told)
+        for address in ("search?q=restore", "status", "search?q=restore", "%73tatus"):
+            link.request("GET", f"/api/v1/{address}")
+            answer = link.getresponse()
+            assert answer.status == 200
+            assert json.load(answer)["project"] == "vault"
+        link.close()
+        for _ in range(4):  # each of a connection of its own
+            assert _get(told, "search?q=restore")["hits"]
+        assert _searches(told) == before + 6
+
+
+@pytest.mark.usefixtures("_two_workers")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="it lists processes")
+def test_a_worker_that_dies_is_replaced_and_all_end_with_the_server() -> None:
+    with _serving("-p", "vault", "--no-watch") as (child, told):
+        _until(lambda: len(_workers_of(child.pid)) == 2)
+        assert _get(told, "search?q=restore")["hits"]
+        killed = min(_workers_of(child.pid))
+        os.kill(killed, signal.SIGKILL)
+        _until(lambda: len(_workers_of(child.pid) - {killed}) == 2)
+        for _ in range(4):
+            assert _get(told, "search?q=restore")["hits"]
+        workers = _workers_of(child.pid)
+        child.kill()  # not a polite one: the workers notice it by themselves
+        _until(lambda: not any(map(is_running, workers)))
 
 
 @pytest.mark.usefixtures("indexed")

@@ -38,7 +38,7 @@ TOPICS = {
         "fields": "List the fields of the frontmatter, with how many documents have each.",
     },
     "Serve": {
-        "serve": "Serve the web page, the JSON API and MCP from one warm process.",
+        "serve": "Serve the web page, the JSON API and MCP, with everything warm.",
         "mcp": "Serve agents over the Model Context Protocol.",
         "skill": "Teach an agent when and how to use dowse.",
     },

@@ -1,1 +1,1 @@
-"""The HTTP server: a JSON API, the MCP endpoint and the web page, in one process."""
+"""The HTTP server: a JSON API, the MCP endpoint and the web page."""

@@ -144,6 +144,7 @@ class Route(Struct, frozen=True):
     status: int = 200  # when all went well
     root: str = ROOT
     instant: bool = False  # it is answered also while all threads are at work
+    kept: bool = False  # it needs what the main process alone has: watchers, runs of indexing
     unready: int = 0  # the status of a record that is not `ready`; 0: there is none
 
     @property
@@ -637,7 +638,7 @@ def projects(call: ApiCall) -> PageProjectsRecord:
     return PageProjectsRecord(found, current)
 
 
-@_route("GET", "/status", _PROJECT)
+@_route("GET", "/status", _PROJECT, kept=True)
 def status(call: ApiCall) -> ServerStatusRecord:
     """What the index holds, and whether it is up to date."""
     with call.engine() as engine:
@@ -654,7 +655,7 @@ def status(call: ApiCall) -> ServerStatusRecord:
         )
 
 
-@_route("POST", "/index", _PROJECT, status=202)
+@_route("POST", "/index", _PROJECT, status=202, kept=True)
 def index(call: ApiCall) -> JobRecord:
     """Update the index in the background."""
     project = call.pool.select(call.project)
@@ -680,7 +681,7 @@ def health(_: ApiCall) -> AliveRecord:
     return AliveRecord("ok")
 
 
-@_route("GET", "/ready", root="", unready=503)
+@_route("GET", "/ready", root="", unready=503, kept=True)
 def ready(call: ApiCall) -> ReadyRecord:
     """Whether every project can be searched."""
     return readiness(call.pool)

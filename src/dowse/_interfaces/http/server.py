@@ -1,20 +1,27 @@
-"""One process for everybody: the API, the MCP endpoint and the web page over warm engines."""
+"""One server for everybody: the API, the MCP endpoint and the web page over warm engines."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
+import queue
 import secrets
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
+from multiprocessing import reduction
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+from urllib.parse import unquote_to_bytes
 
 import h11
 import uvicorn
@@ -39,7 +46,7 @@ from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._util.files import make_private_folder
 from dowse._util.locations import Locations, secure
-from dowse._util.metrics import CONTENT_TYPE, Labels, Metrics
+from dowse._util.metrics import CONTENT_TYPE, Figures, Labels, Metrics
 from dowse.errors import DowseError, UsageError
 
 _HERE = Path(__file__).parent
@@ -67,16 +74,33 @@ def server_for(
     *,
     watch: bool,
     compat: bool,
+    workers: int = 1,
+    begin: Callable[[], None] = lambda: None,
 ) -> Server:
-    """Build the server of a user's projects, or of `only` one; nothing is bound yet."""
+    """Build the server of a user's projects, or of `only` one; nothing is bound yet.
+
+    With more than one of the `workers`, processes answer that each call `begin` first.
+    """
     pool = EnginePool(workspace, start, only)
-    return Server(application(pool, access, watch=watch, mcp=McpEndpoint(pool, compat=compat)))
+    several = workers > 1 and sys.platform != "win32"  # where no process can hand over a connection
+    crew = Workers(workers, begin, start, only, access) if several else None
+    mcp, counted = McpEndpoint(pool, compat=compat), crew.figures if crew else tuple
+    app = application(pool, access, watch=watch, mcp=mcp, counted=counted)
+    return Server(app, crew)
 
 
 def application(
-    pool: EnginePool, access: Access, *, watch: bool = True, mcp: McpEndpoint | None = None
+    pool: EnginePool,
+    access: Access,
+    *,
+    watch: bool = True,
+    mcp: McpEndpoint | None = None,
+    counted: Callable[[], Iterable[Figures]] = tuple,
 ) -> ASGIApp:
-    """Build the whole server as an ASGI application, with its checks around it."""
+    """Build the whole server as an ASGI application, with its checks around it.
+
+    `counted` gives the figures of other processes that answer.
+    """
     watchers = Watchers(pool)
 
     def figures() -> str:
@@ -86,7 +110,7 @@ def application(
             (one.project,): one.generation for one in now if one.generation is not None
         }
         pool.metrics.generation.replace(known)
-        return pool.metrics.page()
+        return pool.metrics.page(counted())
 
     async def metrics(_: Request) -> Response:
         return Response(await run_in_threadpool(figures), headers={"Content-Type": CONTENT_TYPE})
@@ -361,6 +385,12 @@ class Connection(H11Protocol):
     _arriving: asyncio.TimerHandle | None = None
     _leaving: asyncio.TimerHandle | None = None
 
+    begun = b""
+    """What another process has read of it already."""
+
+    main: Line | None = None
+    """To the main process, in a worker."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         link = transport.get_extra_info("socket")
@@ -373,11 +403,24 @@ class Connection(H11Protocol):
         elif not is_same_user(link):
             transport.abort()
         self._watch_head()
+        if self.begun:
+            self.data_received(self.begun)
 
     def data_received(self, data: bytes) -> None:
         """Take what has arrived."""
         super().data_received(data)
         self._watch_head()
+
+    def handle_events(self) -> None:
+        """Handle what has arrived, here or where it is known."""
+        if self.main and self.conn.their_state is h11.IDLE:
+            begun, _ = self.conn.trailing_data
+            words = begun.split(b" ", 2)
+            if len(words) > 2 and unquote_to_bytes(words[1].partition(b"?")[0]) in _KEPT:
+                self.main.send(begun, self.transport.get_extra_info("socket").fileno())
+                self.transport.abort()  # the main process has it open, so it does not end
+                return
+        super().handle_events()
 
     def _watch_head(self) -> None:
         """Count from the first byte of a head: one byte at a time must not prolong it."""
@@ -413,9 +456,14 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that ends its work at the first signal, and at once at the second."""
+    """A server that ends its work at the first signal, and at once at the second.
 
-    def __init__(self, app: ASGIApp) -> None:
+    `others` are its workers, among which it shares out its connections; or the main process, which
+    gives it some.
+    """
+
+    def __init__(self, app: ASGIApp, others: Workers | Line | None = None) -> None:
+        self._others = others
         super().__init__(
             uvicorn.Config(
                 app,
@@ -434,6 +482,42 @@ class Server(uvicorn.Server):
             )
         )
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        self._loop, shares = asyncio.get_running_loop(), isinstance(self._others, Workers)
+        await super().startup([] if shares else sockets)
+        if self._others:
+            self._others.start(self)
+        for listening in sockets or () if shares else ():
+            listening.setblocking(False)
+            self._loop.add_reader(listening, self._share, listening)
+
+    def _share(self, listening: socket.socket) -> None:
+        with suppress(OSError):  # the client has left, or too many files are open
+            link, _ = listening.accept()
+            if not (isinstance(self._others, Workers) and self._others.take(link)):
+                self.adopt(link)
+
+    def adopt(self, link: socket.socket, begun: bytes = b"") -> None:
+        """Answer on a connection that was accepted elsewhere, and of which `begun` was read."""
+
+        def made() -> Connection:
+            one = Connection(self.config, self.server_state, self.lifespan.state, self._loop)
+            one.begun, one.main = begun, self._others if isinstance(self._others, Line) else None
+            return one
+
+        link.setblocking(False)
+        answering = self._loop.connect_accepted_socket(made, link)
+        asyncio.run_coroutine_threadsafe(answering, self._loop)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish what is under way."""
+        if isinstance(self._others, Workers):
+            for listening in sockets or ():
+                self._loop.remove_reader(listening)
+            await run_in_threadpool(self._others.stop, self)
+        await super().shutdown(sockets)
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take Ctrl-C and a polite kill; unlike uvicorn's, it does not raise them again."""
@@ -446,3 +530,120 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in former.items():
                 signal.signal(number, handler)
+
+
+# ── Workers: of the threads of a process, one at a time runs Python, and a search is Python ──
+
+_KEPT = {b"/mcp", b"/metrics", *(one.address.encode() for one in ROUTES if one.kept)}
+_COUNTED = 1.0  # seconds that a worker is given to say what it has counted
+_AGAIN = 1.0  # seconds until a worker that has died is started again
+
+
+class Line:
+    """The line between the main process and a worker: connections, and what was counted."""
+
+    def __init__(self, pipe: Pipe, metrics: Metrics | None = None) -> None:
+        self._pipe, self._metrics = pipe, metrics  # those of a worker
+        self._one_at_a_time = threading.Lock()
+        self.heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def send(self, said: object, link: int | None = None) -> None:
+        """Say something, or give a connection away, with the bytes that were read of it."""
+        with self._one_at_a_time:
+            self._pipe.send(said)
+            if link is not None:
+                reduction.send_handle(self._pipe, link, 0)
+
+    def follow(self, server: Server) -> None:
+        """Take connections for a server until the other process ends."""
+        with suppress(EOFError, OSError):
+            while True:
+                said = self._pipe.recv()
+                if isinstance(said, bytes):
+                    server.adopt(socket.socket(fileno=reduction.recv_handle(self._pipe)), said)
+                elif self._metrics:
+                    self.send(self._metrics.figures())
+                else:
+                    self.heard.put(said)
+        server.should_exit = server.should_exit or self._metrics is not None
+
+    def start(self, server: Server) -> None:
+        """Take connections from the main process, and end when it ends."""
+        threading.Thread(target=self.follow, args=(server,), daemon=True).start()
+
+
+class Workers:
+    """The processes that answer what needs no memory of other requests.
+
+    Sessions of MCP, runs of indexing and watchers are in the main process alone: a worker gives a
+    connection back that asks for one of these.
+    """
+
+    def __init__(self, count: int, *told: object) -> None:
+        self._told = told
+        self._turns = itertools.count()
+        self._lines: dict[Line, subprocess.Popen[bytes]] = {}
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
+        self._stopped = threading.Event()
+
+    def start(self, server: Server) -> None:
+        """Start the processes; connections that they give back go to this server."""
+        self._server = server
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self) -> None:
+        """Run a worker, and another one when it has died."""
+        while not self._stopped.is_set():
+            own, other = socket.socketpair()
+            # -P: the current folder may be anybody's, nothing is imported from it.
+            code = f"from {__name__} import work; work({other.fileno()})"
+            command = [sys.executable, "-P", "-c", code]
+            with other:
+                process = subprocess.Popen(command, pass_fds=[other.fileno()])  # noqa: S603  dowse itself
+            line = Line(Pipe(own.detach()))
+            line.send(self._told)
+            self._lines[line] = process
+            line.follow(self._server)
+            del self._lines[line]
+            process.kill()
+            process.wait()
+            if not self._stopped.wait(_AGAIN):
+                _log.warning("A worker process has died, and another one is started.")
+
+    def take(self, link: socket.socket) -> bool:
+        """Give a connection to the worker whose turn it is; false when there is none."""
+        lines = list(self._lines)
+        with suppress(OSError, ZeroDivisionError):  # it has died, or all have
+            lines[next(self._turns) % len(lines)].send(b"", link.fileno())
+            link.close()
+            return True
+        return False
+
+    def figures(self) -> Iterator[Figures]:
+        """Ask every worker what it has counted."""
+        for line in list(self._lines):
+            with suppress(OSError, queue.Empty):
+                line.send(None)
+                yield line.heard.get(timeout=_COUNTED)
+
+    def stop(self, server: Server) -> None:
+        """Let the workers finish what is under way; those that do not end with this process."""
+        self._stopped.set()
+        for process in list(self._lines.values()):
+            process.terminate()
+        until = time.monotonic() + _GRACE + 1
+        for thread in self._threads:
+            while thread.is_alive() and time.monotonic() < until and not server.force_exit:
+                thread.join(0.05)
+
+
+def work(descriptor: int) -> None:
+    """Answer on the connections that the main process gives away, for as long as it runs."""
+    pipe = Pipe(descriptor)
+    begin, start, only, access = pipe.recv()
+    begin()
+    pool = EnginePool(Workspace(), start, only)
+    line = Line(pipe, pool.metrics)
+    Server(application(pool, access, watch=False), line).run([])
+    os._exit(0)  # a search that takes too long is not waited for

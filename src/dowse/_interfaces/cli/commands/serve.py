@@ -11,6 +11,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -22,6 +23,7 @@ from dowse._interfaces.cli.call import Call, Command, LazyGroup, pass_call
 from dowse._project.introduction import introduction_of
 from dowse._util.files import real_path
 from dowse._util.locations import locations
+from dowse._util.process import cores
 from dowse.errors import Refused, UsageError
 
 if TYPE_CHECKING:
@@ -190,7 +192,7 @@ def serve_command(  # noqa: PLR0917  click passes them by name
     log_format: str,
     log_level: str,
 ) -> None:
-    """Serve the web page, the JSON API and MCP from one warm process.
+    """Serve the web page, the JSON API and MCP, with everything warm.
 
     Every index is updated as its folder changes, and search, answer, explain, related
     and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
@@ -206,8 +208,17 @@ def serve_command(  # noqa: PLR0917  click passes them by name
         token = _read_token(real_path(token_file))
     access = access_for(host, token, names, origins)
     workspace = call.workspace
-    start = workspace.projects.get(call.project).roots[0] if call.project else call.here
-    server = server_for(workspace, start, call.project, access, watch=not no_watch, compat=compat)
+    project = workspace.projects.get(call.project) if call.project else None
+    server = server_for(
+        workspace,
+        project.roots[0] if project else call.here,
+        call.project,
+        access,
+        watch=not no_watch,
+        compat=compat,
+        workers=workspace.settings(project).settings.serve.workers or cores(),
+        begin=partial(start_logging, log_format, log_level),
+    )
     with bind(host, port) as listening, OwnSocket(workspace.locations) as own:
         port = listening.getsockname()[1]
         made = "" if token else access.token  # one that was given must not get into a log
