@@ -23,6 +23,7 @@ from postgresql_server import Postgresql
 
 if TYPE_CHECKING:
     from dowse._store.shared.engine import SearchEngine
+    from qdrant_edge_server import QdrantEdge
 
 __all__ = [
     "POSTGRES",
@@ -35,6 +36,7 @@ __all__ = [
     "own_postgresql",
     "postgres_store",
     "postgresql_url",
+    "qdrant_edge",
     "schemas",
     "start_or_skip",
 ]
@@ -158,24 +160,24 @@ def _milvus(url: str = "") -> SearchEngine:
 
 
 @cache
+def qdrant_edge() -> QdrantEdge:
+    """Start Qdrant's engine, which all tests of this process share."""
+    need("qdrant_client", "qdrant_edge")
+    from qdrant_edge_server import QdrantEdge  # noqa: PLC0415
+
+    server = QdrantEdge()
+    atexit.register(server.close)
+    return server
+
+
+@cache
 def _qdrant(url: str = "") -> SearchEngine:
     need("qdrant_client")
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
-    if url:
-        return Qdrant(StoreOptions(search=url.replace("http://", "qdrant://")))
-    need("qdrant_edge")
-    from qdrant_edge_client import EdgeClient  # noqa: PLC0415
-
-    class Edge(Qdrant):
-        """Asks the engine in this process."""
-
-        def _connect(self) -> Any:
-            return EdgeClient()
-
-    engine = Edge(StoreOptions())
-    atexit.register(engine.close)
-    return engine
+    address = re.sub("^http(s?)://", lambda tls: f"qdrant{'+tls' * bool(tls[1])}://", url)
+    key = os.environ.get("DOWSE_TEST_QDRANT_KEY", "") if url else ""
+    return Qdrant(StoreOptions(search=address or qdrant_edge().url), key)
 
 
 SEARCH: dict[str, Callable[[Any], SearchEngine]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import time
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ import pytest
 
 import engines
 from command_line import Dowse
+from dowse._model import Event, Shard
+from dowse._project.workspace import Workspace
 
 QUERIES = (
     ("restore the database",),
@@ -57,13 +61,14 @@ def hits(dowse: Dowse) -> list[list[str]]:
     return [[hit["id"] for hit in some] for some in found]
 
 
-@pytest.mark.parametrize("search", ["local", "postgresql"])
+@pytest.mark.parametrize("search", ["local", "postgresql", "qdrant"])
 @pytest.mark.usefixtures("by_meaning")
 def test_an_index_moves_to_a_database_and_back_and_finds_the_same(
     notes: Path, dowse: Dowse, engine: str, prefix: str, search: str
 ) -> None:
     for number in range(15):  # more than are compared: which of them come first is no difference
         (notes / f"same{number}.md").write_text("# Same\n\nRestore the database.\n", "utf-8")
+    search = engines.qdrant_edge().url if search == "qdrant" else search
     dowse("index", notes)
     before, counts = hits(dowse), dowse("status", "--json").json["counts"]
     moved = dowse("move", "--to", engine, "--search", search, "--json").json
@@ -254,6 +259,67 @@ def test_a_search_during_a_sharded_run_says_that_the_index_is_unfinished(
     assert "not finished" not in dowse("search", "writer").err
 
 
+@pytest.mark.usefixtures("by_meaning")
+def test_a_shard_that_was_killed_is_never_said_to_be_more_than_all(
+    home: Path, workspace: Workspace, dowse: Dowse, engine: str
+) -> None:
+    for number in range(300):
+        (home / "many").mkdir(exist_ok=True)
+        (home / "many" / f"{number}.md").write_text(f"# Note {number}\n\nLantern.\n", "utf-8")
+    dowse("project", "add", home / "many")
+    dowse("config", "set", "store.url", engine, "-p", "many")
+
+    def killed_after(stage: str) -> str:
+        """What a status says when a shard was killed in a stage; no Python ran after that."""
+
+        def announce(event: Event) -> None:
+            if event.stage == stage and event.done:
+                os._exit(9)
+
+        child = os.fork()
+        if not child:
+            with workspace.open(workspace.projects.get("many"), announce=announce) as own:
+                own.index(shard=Shard(1, 2), announce=announce)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+        return dowse("status", "-p", "many").out
+
+    dowse("index", "-p", "many", "--shard", "2/2")
+    for stage in ("embed", "store"):
+        said = killed_after(stage)
+        assert "dowse index -p many" in said
+        figures = re.findall(r"([\d,]+) of ([\d,]+)", said)
+        assert figures
+        for done, total in figures:
+            assert int(done.replace(",", "")) <= int(total.replace(",", "")), said
+    assert dowse("index", "-p", "many").code == 0
+    assert dowse("status", "-p", "many", "--json").json["run"] == ""
+
+
+def test_an_engine_that_is_down_is_named_and_no_damage(
+    vault: Path, dowse: Dowse, engine: str
+) -> None:
+    engines.need("qdrant_client", "qdrant_edge")
+    from qdrant_edge_server import QdrantEdge  # noqa: PLC0415
+
+    server = QdrantEdge()
+    dowse("config", "set", "store.url", engine)
+    dowse("config", "set", "store.search", server.url)
+    assert dowse("index", vault).code == 0
+    assert dowse("search", "stop the writer", "--json").json["hits"]
+    server.close()
+    (vault / "new.md").write_text("# New\n\nA lantern.\n", "utf-8")
+    began = time.monotonic()
+    for line in (("search", "stop the writer"), ("doctor",), ("index", vault)):
+        said = dowse(*line)
+        assert server.url in said.out + said.err
+        assert "cannot be reached" in said.out + said.err
+        assert "Is it running, and is store.search right?" in said.out + said.err
+        assert "damaged" not in said.out + said.err
+        assert said.code in {1, 4}
+    assert time.monotonic() - began < 12
+
+
 def test_a_doctor_names_what_is_down_and_not_a_damage(
     vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +352,9 @@ def test_one_damaged_index_hides_no_other_and_is_built_again(
     told = dowse("doctor", "-p", "vault")
     assert told.code not in {0, 70}
     assert "dowse index --rebuild" in told.out + told.err
+    everything = dowse("doctor")
+    assert everything.code == 1
+    assert "its index is whole" in everything.out
     assert dowse("index", "-p", "vault", "--rebuild").code == 0
     assert "whole" in dowse("doctor", "-p", "vault").out
 

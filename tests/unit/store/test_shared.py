@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import engines
 from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
+from dowse._model import Condition, Fields, IndexedDocument
 from dowse._model.ports import Store
 from dowse._model.store_options import StoreOptions
 from dowse.errors import EngineFailed, Locked, UsageError
@@ -218,6 +220,7 @@ def test_an_engine_that_stopped_answering_is_reported_within_two_seconds(kind: s
     engines.need("pymilvus", "qdrant_client")
     import socket  # noqa: PLC0415
 
+    from dowse._store.shared.engine import Filter  # noqa: PLC0415
     from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
@@ -226,7 +229,7 @@ def test_an_engine_that_stopped_answering_is_reported_within_two_seconds(kind: s
         engine = Milvus(options) if kind == "milvus" else Qdrant(options)
         began = time.monotonic()
         with pytest.raises(EngineFailed, match=r"cannot be reached|did not answer in time"):
-            engine.search("dowse", "dense", vector_of("alpha"), 5, None)
+            engine.search("dowse", "dense", vector_of("alpha"), 5, Filter())
         assert time.monotonic() - began < 3
         engine.close()
 
@@ -250,17 +253,28 @@ def test_a_store_closes_the_client_of_its_engine(
 
 
 class Recorded:
-    """A client of Qdrant that notes how it is called."""
+    """A client of an engine that notes how it is called."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.errors: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        answers = {"scroll": ([], None), "query_points": SimpleNamespace(points=[])}
+        answers = {
+            "scroll": ([], None),
+            "query_points": SimpleNamespace(points=[]),
+            "get_server_version": "v2.5.4",
+            "list_aliases": {"aliases": ["dowse_a"]},
+            "search": [[]],
+        }
 
         def noted(*given: Any, **named: Any) -> Any:
             self.calls.append((name, given, named))
-            return answers.get(name, [])
+            if isinstance(answer := answers.get(name, []), Exception):
+                raise answer
+            return answer
+
+        answers |= self.errors
 
         return noted
 
@@ -279,16 +293,16 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
 
 
 def test_copies_in_qdrant_are_written_in_order_and_read_by_majority(recorded: Recorded) -> None:
-    from dowse._store.shared.engine import Row  # noqa: PLC0415
+    from dowse._store.shared.engine import Filter, Row  # noqa: PLC0415
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
     engine = Qdrant(StoreOptions(shards=2, replicas=3))
     engine.create("a", 4)
-    engine.put("a", [Row(1, None, {5: 1.0}, {})])
+    engine.put("a", [Row(1, None, {5: 1.0}, {}, ())])
     engine.remove("a", [1])
     engine.keys("a")
     list(engine.terms("a", [1]))
-    engine.search("a", "body", {5: 1.0}, 5, None)
+    engine.search("a", "body", {5: 1.0}, 5, Filter())
     made = recorded.how("create_collection")
     assert (made["shard_number"], made["replication_factor"]) == (2, 3)
     assert made["write_consistency_factor"] == 3
@@ -308,13 +322,44 @@ def test_requests_to_qdrant_stay_far_below_its_limit(
 
     weights = {term_number(str(one)): 1.2345678901234567 for one in range(terms)}
     vector = np.full(dimensions, -0.012345678, np.float32)
-    rows = [Row(key, vector, weights, {}) for key in range(1, 1 + max(1, 120_000 // terms))]
+    rows = [Row(key, vector, weights, {}, ()) for key in range(1, 1 + max(1, 120_000 // terms))]
     Qdrant(StoreOptions()).put("a", rows)
-    sent = [given[1] for _, given, _ in recorded.calls]
+    sent = [given[1] for name, given, _ in recorded.calls if name == "upsert"]
     assert [point.id for some in sent for point in some] == [row.key for row in rows]
     for some in sent:
         size = sum(len(point.model_dump_json()) for point in some)
         assert size < 6_000_000 or len(some) == 1
+
+
+def test_a_server_of_milvus_indexes_a_field_and_switches_an_alias(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engines.need("pymilvus")
+    from pymilvus import MilvusClient, MilvusException  # noqa: PLC0415
+
+    from dowse._store.shared.engine import Filter  # noqa: PLC0415
+    from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
+
+    client, engine = Recorded(), Milvus(StoreOptions(replicas=2))
+    monkeypatch.setattr(Milvus, "_connect", lambda _: client)
+    monkeypatch.setattr(
+        client, "prepare_index_params", MilvusClient.prepare_index_params, raising=False
+    )
+    engine.create("dowse_a_1", 4)
+    indexed = {one.field_name: one for one in client.how("create_collection")["index_params"]}
+    assert set(indexed) == {"dense", "body", "code", "facets"}
+    assert client.how("load_collection")["replica_number"] == 2
+    engine.search("dowse_a_1", "body", {5: 1.0}, 5, Filter(having=[[0, 7]], without=[8]))
+    assert client.how("search")["filter"] == (
+        "array_contains_any(facets, [0, 7]) and not array_contains_any(facets, [8])"
+    )
+    client.errors["alter_alias"] = MilvusException(message="alias not found")
+    engine.settle("dowse_a_1", 1)
+    assert [given for name, given, _ in client.calls if name == "create_alias"] == [
+        ("dowse_a_1", "dowse_a")
+    ]
+    engine.drop("dowse_a_1")
+    assert [name for name, *_ in client.calls][-2:] == ["drop_alias", "drop_collection"]
 
 
 def test_a_key_over_plain_http_prints_no_warning(recwarn: pytest.WarningsRecorder) -> None:
@@ -339,3 +384,144 @@ def test_a_lock_is_gone_with_the_connection_that_held_it(tmp_path: Path) -> None
     assert found(store, "gamma")[0] == []
     store.discard()
     store.close()
+
+
+_KINDS: dict[str, Condition] = {
+    "category": Condition("category", ("Guide",)),
+    "tag": Condition("tag", ("a",)),
+    "author": Condition("author", ("ada", "nobody")),
+    "title": Condition("title", ("note 1",)),
+    "path": Condition("path", ("x/",)),
+    "under": Condition("under", ("X",)),
+    "file": Condition("file", ("2",)),
+    "source": Condition("source", ("txt",)),
+    "field": Condition("field", ("3",), name="size", sign="<"),
+    "has": Condition("field", name="size", sign="has"),
+    "nothing": Condition("tag", ("none",)),
+    "after": Condition("after", bound=1_500_000_000.0),
+    "language": Condition("language", ("sql",)),
+    "phrase": Condition("phrase", ("alpha", "beta")),
+}
+"""Conditions of every kind; the last three are none that the fields of a row answer."""
+
+
+def noted(number: int) -> IndexedDocument:
+    """A document that meets some of the conditions."""
+    fields = Fields(
+        title=f"Note {number}",
+        category=("guide", "other")[number % 2],
+        tags=("a/b", "c") if number % 3 else ("c",),
+        author=("Ada",) if number % 5 else (),
+        modified=1_400_000_000.0 + 20_000_000.0 * number,
+        properties=(("size", (str(number),)),) if number % 4 else (),
+    )
+    text = f"alpha {'beta ' * (number % 3)}w{number}\n\n```sql\nselect {number}\n```\n"
+    name = f"{'xy'[number % 2]}/{number}.{('md', 'txt')[number % 7 == 0]}"
+    return make_document(name, text, fields=fields)
+
+
+def hits(store: Store, *conditions: Condition) -> list[list[str]]:
+    """What words, code and a vector find under conditions."""
+    with store.read() as reading:
+        among = reading.matching(conditions)
+        found = [
+            reading.keyword.search("body", ["alpha", "beta"], 6, among),
+            reading.keyword.search("code", ["select"], 6, among),
+            reading.vectors.nearest(vector_of("alpha"), 6, among),
+        ]
+        return [
+            [one.chunk.id for one in reading.catalogue.chunks([key for key, _ in some])]
+            for some in found
+        ]
+
+
+@pytest.mark.parametrize("engine", [*engines.SEARCH, "limited"])
+def test_engines_leave_out_by_fields_what_the_embedded_index_leaves_out(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dowse._store.shared import engine as shared  # noqa: PLC0415
+    from dowse._store.store import EmbeddedStore  # noqa: PLC0415
+
+    asked: list[Any] = []
+
+    class Noting(Erring):
+        def search(self, *given: Any) -> Any:
+            asked.append(given[-1])
+            return self._engine.search(*given)
+
+    true = engines.SEARCH.get(engine, engines.SEARCH["pgvector"])
+    monkeypatch.setitem(engines.SEARCH, "noting", lambda one: Noting(true(one), {}))
+    stores = (
+        EmbeddedStore(tmp_path / "here", PlainAnalyzer()),
+        engines.postgres_store(tmp_path / "there", PlainAnalyzer(), "noting"),
+    )
+    everything = batch(*map(noted, range(40)))
+    for store in stores:
+        fill(store, everything)
+    if engine == "limited":  # nothing may be listed: hits are fetched, and the truth chooses
+        monkeypatch.setattr(shared, "_LISTED", 0)
+    for name, condition in _KINDS.items():
+        for one in (condition, replace(condition, negated=True)):
+            for more in ((), (Condition("tag", ("c",)),)):
+                asked.clear()
+                here, there = (hits(store, one, *more) for store in stores)
+                assert there == here, (name, one.negated)
+                by_fields = name not in {"after", "language", "phrase"} and engine != "limited"
+                if by_fields and any(here):
+                    assert all(given.keys is None for given in asked)
+                    assert all(
+                        given.having or given.without or name == "nothing" for given in asked
+                    )
+    for store in stores:
+        store.discard()
+        store.close()
+
+
+@pytest.mark.parametrize("engine", engines.SEARCH)
+def test_a_row_with_more_fields_than_an_engine_takes_is_still_found(
+    tmp_path: Path, engine: str
+) -> None:
+    store = engines.postgres_store(tmp_path / "index", PlainAnalyzer(), engine)
+    many = Fields(tags=tuple(f"t{number}" for number in range(1500)))
+    fill(store, batch(make_document("a.md", "alpha", fields=many), make_document("b.md", "alpha")))
+    for tag in ("t0", "t1499"):
+        with store.read() as reading:
+            among = reading.matching([Condition("tag", (tag,))])
+            (found,) = reading.keyword.search("body", ["alpha"], 5, among)
+            assert reading.catalogue.chunks([found[0]])[0].document.id == "a.md"
+    store.discard()
+    store.close()
+
+
+def test_an_index_in_qdrant_is_indexed_by_field_first_and_replaced_behind_an_alias(
+    tmp_path: Path,
+) -> None:
+    store = engines.postgres_store(tmp_path, PlainAnalyzer(), "qdrant-edge")
+    server = engines.qdrant_edge()
+
+    def written(step: Callable[[Store, Any], None], name: str) -> dict[str, list[str]]:
+        """The requests that change each collection."""
+        begun = len(server.requests)
+        changes: dict[str, list[str]] = {}
+        step(store, batch(make_document(f"{name}.md", name)))
+        for kind, path, _ in server.requests[begun:]:
+            if kind == "PUT":
+                _, _, name, *what = path.partition("?")[0].split("/")
+                changes.setdefault(name, []).append("".join(what))
+        return changes
+
+    first = written(fill, "alpha")
+    assert all(made[:2] == ["", "index"] for made in first.values())
+    *_, name = first
+    assert set(first[name][2:]) == {"points"}
+    alias = name.rpartition("_")[0]
+    engines._qdrant.cache_clear()  # another process goes on
+    assert written(apply, "beta")[name] == ["index", "points"]
+    store.repair()
+    (following,) = {server.aliases[alias]} - {name}
+    assert found(store, "beta") == (["beta.md"], ["beta.md"])
+    assert store.check() == []
+    store.discard()
+    store.close()
+    assert alias not in server.aliases
+    assert not [one for one in server.aliases.values() if one == following]

@@ -22,20 +22,20 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from dowse._model import GAP, ChunkedDocument, ChunkKey, Finding, Keys, Scores, Stream, Vector
-from dowse._model.ports import Analyzer, KeywordField
+from dowse._model.ports import Analyzer, KeywordField, within
 from dowse._model.store_options import StoreOptions
 from dowse._store.files import REPAIR
 from dowse._store.replicas import Indexes
-from dowse._store.sql.database import Database, SqlConnection, decode_vector
-from dowse._store.sql.reader import ConditionCache
+from dowse._store.sql.database import Database, SqlConnection, Statements, decode_vector
+from dowse._store.sql.reader import ConditionCache, facets_asked
 from dowse._text.analyzer import terms_of
 from dowse._text.matching import rarity
-from dowse._util.arrays import members, np
+from dowse._util.arrays import np
 from dowse.errors import Damaged, DowseError, EngineFailed
 
 Weights = Mapping[int, float]
@@ -47,10 +47,14 @@ Query: TypeAlias = "Vector | Weights"
 SPARSE = ("body", "code")
 """The sparse vectors of a row."""
 
+FACETS = 1000
+"""The most facets of a row."""
+
 _K1, _B = 1.2, 0.75
 _EXACT, _BITS = 24, 4  # lengths below are kept as they are; of the rest so many bits
 _AT_ONCE = 500  # rows that are made and sent together
-_LISTED = 10_000  # keys that a filter may list; of more, hits are fetched beyond it
+_LISTED = 10_000  # facets or keys that a filter may list; of more, hits are fetched beyond it
+_MANY = 0  # the facet that stands for all that a row has no room for
 _SLACK = 16  # hits more than are asked for: some may be of chunks that are gone
 _GROWTH = 4  # how many times more hits are fetched when some were too few
 _TIE = 1e-6  # of two scores that are the same apart from rounding
@@ -66,6 +70,15 @@ class Row(NamedTuple):
     vector: Vector | None
     body: Weights
     code: Weights
+    facets: Sequence[int]  # what conditions compare of its document, as numbers
+
+
+class Filter(NamedTuple):
+    """Which rows may be found. What an engine cannot do with facets, the truth does later."""
+
+    keys: Sequence[ChunkKey] | None = None  # only these
+    having: Sequence[Sequence[int]] = ()  # only those with a facet of each of these lists
+    without: Sequence[int] = ()  # none with any of these facets
 
 
 class SearchEngine(Protocol):
@@ -90,7 +103,7 @@ class SearchEngine(Protocol):
         ...
 
     def settle(self, name: str, chunks: int) -> None:
-        """Make ready for searches, now that many rows were written."""
+        """Make ready for searches, now that many rows were written, and let its alias name it."""
         ...
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
@@ -101,12 +114,10 @@ class SearchEngine(Protocol):
         """Return all rows."""
         ...
 
-    def search(
-        self, name: str, using: str, query: Query, limit: int, among: Sequence[ChunkKey] | None
-    ) -> Scores:
+    def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the rows whose vectors have the highest inner products, best first.
 
-        Their `dense` vectors are compared, or those of a field; only `among` these keys, if given.
+        Their `dense` vectors are compared, or those of a field.
         """
         ...
 
@@ -211,8 +222,8 @@ class EngineIndexes:
                 self._owners = generation, ConditionCache()
             owners = self._owners[1]
         engine = self._engine(database.connection)
-        found = database, engine, built or _NOTHING, self._place
-        return Indexes(_Keywords(*found, self._analyzer), _Vectors(*found), owners)
+        found = database, engine, built or _NOTHING, owners
+        return Indexes(_Keywords(self._place, self._analyzer, *found), _Vectors(*found), owners)
 
     def expect(self, documents: Iterable[ChunkedDocument]) -> None:
         """Learn how long chunks are on average, before the first of them comes."""
@@ -349,15 +360,22 @@ class EngineIndexes:
                 averages = self._expected or tuple(length / len(added) for length in lengths)
                 built = built._replace(body=averages[0], code=averages[1])
             vectors = {key: decode_vector(kept) for key, kept in database.vector_rows(keys)}
+            facets = _facets(database.connection, keys)
             rows = [
-                Row(key, vectors.get(key), _weighed(body, built.body), _weighed(code, built.code))
+                Row(
+                    key,
+                    vectors.get(key),
+                    _weighed(body, built.body),
+                    _weighed(code, built.code),
+                    facets[key],
+                )
                 for key, body, code in found
             ]
             counted = Counter(
                 (field, term)
                 for row in rows
                 if row.key in new
-                for field, weights in zip(SPARSE, row[2:], strict=True)
+                for field, weights in zip(SPARSE, (row.body, row.code), strict=True)
                 for term in weights
             )
             gone, left = sorted(new.intersection(keys).difference(row.key for row in rows)), 0
@@ -434,6 +452,22 @@ def _prefix(connection: SqlConnection) -> str:
     return f"dowse_{identity[:12]}_"
 
 
+def _facets(connection: SqlConnection, keys: Sequence[ChunkKey]) -> dict[ChunkKey, list[int]]:
+    """Number the facets of the documents of chunks."""
+    facets: dict[ChunkKey, list[int]] = {key: [] for key in keys}
+    for kind, value, chunks in connection.execute(
+        "SELECT f.kind, f.value, array_agg(c.key) FROM chunks c JOIN facets f"
+        " ON f.document = c.document WHERE c.key = ANY(?) GROUP BY f.kind, f.value",
+        (list(keys),),
+    ).fetchall():
+        for key in chunks:
+            facets[key].append(term_number(f"{kind}={value}"))
+    return {
+        key: some if len(some) <= FACETS else [_MANY, *some[1:FACETS]]
+        for key, some in facets.items()
+    }
+
+
 def _moved(average: float, added: int, chunks: int) -> float:
     """By what share the average length of the chunks that came differs from that of before."""
     return abs(added / chunks - average) / (average or 1.0) if chunks else 0.0
@@ -447,8 +481,11 @@ class _Searcher:
 
     is_whole = True
 
-    def __init__(self, database: Database, engine: SearchEngine, built: _Built, place: str) -> None:
-        self._database, self._engine, self._built, self._place = database, engine, built, place
+    def __init__(
+        self, database: Database, engine: SearchEngine, built: _Built, conditions: ConditionCache
+    ) -> None:
+        self._database, self._engine, self._built = database, engine, built
+        self._conditions = conditions
 
     def _best(
         self,
@@ -462,22 +499,43 @@ class _Searcher:
         engine, built = self._engine, self._built
         if limit < 1 or not built.name or (among is not None and not len(among)):
             return []
-        listed = among.tolist() if among is not None and len(among) <= _LISTED else None
-        share = 1.0 if among is None or listed else len(among) / max(1, built.chunks)
+        allowed, share = self._narrowed(among)
         count = min(engine.most, int(1.2 * limit / share) + _SLACK)
         while True:
-            found = engine.search(built.name, using, query, count, listed)
-            known = score(self._confirmed(found, among if listed is None else None))
+            found = engine.search(built.name, using, query, count, allowed)
+            known = score(self._confirmed(found, among))
             best = sorted(known, key=lambda one: (-one[1], one[0]))[:limit]
             # Whatever ties with the last one that fits must have been fetched.
             enough = len(best) == limit and best[-1][1] > found[-1][1] + _TIE
             if len(found) < count or enough:
                 return best
             if count == engine.most:
-                if among is None or listed is not None:
+                if among is None or allowed.keys is not None:
                     return best
-                listed = among.tolist()
+                allowed = Filter(among.tolist())
             count = min(engine.most, _GROWTH * count)
+
+    def _narrowed(self, among: Keys | None) -> tuple[Filter, float]:
+        """Say what the engine can leave out, and what share of the rest is among these keys."""
+        if among is None:
+            return Filter(), 1.0
+        asked = self._conditions.asked(among)
+        sql = Statements(self._database.connection, nullcontext)
+        met = [(one.negated, facets_asked(sql, one, _LISTED)) for one in asked or ()]
+        share = 1.0
+        if asked is None or any(facets is None for _, facets in met):
+            if len(among) <= _LISTED:
+                return Filter(among.tolist()), share
+            share = len(among) / max(1, self._built.chunks)
+        having: list[list[int]] = []
+        without: list[int] = []
+        for negated, facets in met:
+            numbers = [term_number(f"{kind}={value}") for kind, value in facets or ()]
+            if negated:
+                without += numbers
+            elif facets is not None:
+                having.append([_MANY, *numbers])
+        return Filter(None, having, without), share
 
     def _confirmed(self, found: Scores, among: Keys | None) -> Scores:
         rows = self._database.connection.execute(
@@ -485,24 +543,16 @@ class _Searcher:
         ).fetchall()
         known = {key for (key,) in rows}
         if among is not None:
-            keys = np.fromiter(known, np.int64, len(known))
-            known = set(keys[members(keys, among)].tolist())
+            known = set(within(np.array(sorted(known), np.int64), among).tolist())
         return [one for one in found if one[0] in known]
 
 
 class _Keywords(_Searcher):
     """Finds chunks by the weights of their terms."""
 
-    def __init__(
-        self,
-        database: Database,
-        engine: SearchEngine,
-        built: _Built,
-        place: str,
-        analyzer: Analyzer,
-    ) -> None:
-        super().__init__(database, engine, built, place)
-        self._analyzer = analyzer
+    def __init__(self, place: str, analyzer: Analyzer, *found: Any) -> None:
+        super().__init__(*found)
+        self._place, self._analyzer = place, analyzer
 
     @property
     def size(self) -> int:
@@ -653,9 +703,6 @@ class RemoteEngine:
     def _ping(self, client: Any) -> None:
         """Ask for anything; raise what the client raises when no answer comes within `REACH`."""
         raise NotImplementedError
-
-    def settle(self, name: str, chunks: int) -> None:
-        """Need nothing: engines build their indexes while they take rows."""
 
     @contextmanager
     def asking(self, action: str) -> Iterator[Any]:

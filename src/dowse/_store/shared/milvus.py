@@ -11,10 +11,19 @@ from typing import Any
 
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its core writes to the terminal as well
 
-from pymilvus import DataType, MilvusClient
+from pymilvus import DataType, MilvusClient, MilvusException
 
 from dowse._model import ChunkKey, Scores
-from dowse._store.shared.engine import REACH, SEARCH, SPARSE, Query, RemoteEngine, Row
+from dowse._store.shared.engine import (
+    FACETS,
+    REACH,
+    SEARCH,
+    SPARSE,
+    Filter,
+    Query,
+    RemoteEngine,
+    Row,
+)
 
 _NOWHERE = {0: 1.0}  # Milvus takes no empty sparse vector; no term has the number 0
 _PATIENCE = 5.0  # seconds for Milvus Lite to show what it took
@@ -24,7 +33,7 @@ logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)  # it logs what it 
 
 
 class Milvus(RemoteEngine):
-    """Rows with a dense and two sparse vectors each, and nothing else."""
+    """Rows with a dense and two sparse vectors each, and the facets of their documents."""
 
     most = 16_384
 
@@ -49,12 +58,16 @@ class Milvus(RemoteEngine):
         schema.add_field("dense", DataType.FLOAT_VECTOR, dim=max(2, dimensions))
         for sparse in SPARSE:
             schema.add_field(sparse, DataType.SPARSE_FLOAT_VECTOR)
+        numbers = {"element_type": DataType.INT64, "max_capacity": FACETS}
+        schema.add_field("facets", DataType.ARRAY, **numbers)
         with self.asking("make a collection") as client:
             indexes = client.prepare_index_params()
             build = {"params": options.build_values} if options.build else {}
             indexes.add_index("dense", index_type=options.index, metric_type="IP", **build)
             for sparse in SPARSE:
                 indexes.add_index(sparse, index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+            if not self._is_lite:
+                indexes.add_index("facets", index_type="INVERTED")
             client.create_collection(
                 name,
                 schema=schema,
@@ -78,6 +91,7 @@ class Milvus(RemoteEngine):
                     "dense": nowhere if row.vector is None else row.vector.tolist(),
                     "body": dict(row.body) or _NOWHERE,
                     "code": dict(row.code) or _NOWHERE,
+                    "facets": list(row.facets),
                 }
                 for row in rows
             ]
@@ -121,22 +135,25 @@ class Milvus(RemoteEngine):
                 keys.update(row["key"] for row in page)
         return keys
 
-    def search(
-        self, name: str, using: str, query: Query, limit: int, among: Sequence[ChunkKey] | None
-    ) -> Scores:
+    def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the rows whose vectors have the highest inner products, best first."""
         asked, params = (
             (dict(query), {})
             if isinstance(query, Mapping)
             else (query.tolist(), self._options.query_values)
         )
+        allowed = [f"array_contains_any(facets, {[*numbers]})" for numbers in within.having]
+        if within.keys is not None:
+            allowed.append(_among(within.keys))
+        if within.without and not self._is_lite:  # which cannot say that a field has none of them
+            allowed.append(f"not array_contains_any(facets, {[*within.without]})")
         with self.asking(SEARCH) as client:
             (found,) = client.search(
                 name,
                 data=[asked],
                 anns_field=using,
                 limit=limit,
-                filter="" if among is None else _among(among),
+                filter=" and ".join(allowed),
                 search_params={"metric_type": "IP", "params": params},
                 consistency_level="Strong",
                 **self._how,
@@ -148,9 +165,22 @@ class Milvus(RemoteEngine):
         with self.asking("list its collections") as client:
             return [one for one in client.list_collections(**self._how) if one.startswith(prefix)]
 
+    def settle(self, name: str, chunks: int) -> None:  # noqa: ARG002  (it builds while it takes rows)
+        """Let the alias of the index name this collection."""
+        if not self._is_lite:
+            alias = name.rpartition("_")[0]
+            with self.asking("switch an alias") as client:
+                try:
+                    client.alter_alias(name, alias, **self._how)
+                except MilvusException:  # there was none
+                    client.create_alias(name, alias, **self._how)
+
     def drop(self, name: str) -> None:
-        """Remove a collection."""
+        """Remove a collection; one that has an alias cannot be."""
         with self.asking("remove a collection") as client:
+            if not self._is_lite:
+                for alias in client.list_aliases(name, **self._how)["aliases"]:
+                    client.drop_alias(alias, **self._how)
             client.drop_collection(name, **self._how)
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dowse._model import ChunkKey, Scores
-from dowse._store.shared.engine import SPARSE, Query, Row
+from dowse._store.shared.engine import SPARSE, Filter, Query, Row
 from dowse._store.shared.postgresql import PostgresConnection
 
 _EXTENSION = 1  # the number of the lock of those who make the extension
@@ -30,7 +30,9 @@ class PgVector:
                 "CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public"
             )
         self._connection.script(
-            f"CREATE TABLE {name} (chunk BIGINT PRIMARY KEY, vector halfvec({max(1, dimensions)}));"
+            f"CREATE TABLE {name} (chunk BIGINT PRIMARY KEY, vector halfvec({max(1, dimensions)}),"
+            " facets BIGINT[] NOT NULL);"
+            f"CREATE INDEX ON {name} USING gin (facets);"
             f"CREATE TABLE {name}_terms (field SMALLINT NOT NULL, term BIGINT NOT NULL,"
             " chunk BIGINT NOT NULL, weight REAL NOT NULL);"
             f"CREATE INDEX ON {name}_terms (field, term) INCLUDE (chunk, weight);"
@@ -41,15 +43,22 @@ class PgVector:
         """Write rows."""
         self.remove(name, [row.key for row in rows])
         self._connection.copy(
-            f"{name} (chunk, vector)",
-            ((row.key, None if row.vector is None else str(row.vector.tolist())) for row in rows),
+            f"{name} (chunk, vector, facets)",
+            (
+                (
+                    row.key,
+                    row.vector if row.vector is None else str(row.vector.tolist()),
+                    row.facets,
+                )
+                for row in rows
+            ),
         )
         self._connection.copy(
             f"{name}_terms (field, term, chunk, weight)",
             (
                 (field, term, row.key, weight)
                 for row in rows
-                for field, weights in enumerate(row[2:])
+                for field, weights in enumerate((row.body, row.code))
                 for term, weight in weights.items()
             ),
         )
@@ -87,16 +96,15 @@ class PgVector:
         """Return all rows."""
         return {key for (key,) in self._connection.execute(f"SELECT chunk FROM {name}")}
 
-    def search(
-        self, name: str, using: str, query: Query, limit: int, among: Sequence[ChunkKey] | None
-    ) -> Scores:
+    def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the rows whose vectors have the highest inner products, best first."""
-        allowed, values = ("", ()) if among is None else ("AND chunk = ANY(?)", (list(among),))
+        where, values = _where(within)
         if isinstance(query, Mapping):
+            among = f"AND chunk IN (SELECT chunk FROM {name} WHERE {where})" if where else ""
             found = self._connection.execute(
                 "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
                 " unnest(?::bigint[], ?::double precision[]) AS q(term, weight)"
-                f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {allowed}"
+                f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {among}"
                 " GROUP BY chunk ORDER BY score DESC, chunk LIMIT ?",
                 (list(query), list(query.values()), SPARSE.index(using), *values, limit),
             )
@@ -105,11 +113,11 @@ class PgVector:
             f"SET LOCAL hnsw.ef_search = {min(1000, max(100, limit))};"
             "SET LOCAL hnsw.iterative_scan = strict_order"
         )
-        vector = str(query.tolist())
+        vector, among = str(query.tolist()), f"AND {where}" if where else ""
         return list(
             self._connection.execute(
                 f"SELECT chunk, -(vector <#> ?::halfvec) FROM {name}"
-                f" WHERE vector IS NOT NULL {allowed} ORDER BY vector <#> ?::halfvec LIMIT ?",
+                f" WHERE vector IS NOT NULL {among} ORDER BY vector <#> ?::halfvec LIMIT ?",
                 (vector, *values, vector, limit),
             )
         )
@@ -129,3 +137,15 @@ class PgVector:
 
     def close(self) -> None:
         """Need nothing: the connection is that of the truth."""
+
+
+def _where(within: Filter) -> tuple[str, list[list[int]]]:
+    parts = ["chunk = ANY(?)"] * (within.keys is not None) + ["facets && ?::bigint[]"] * len(
+        within.having
+    )
+    values = [] if within.keys is None else [list(within.keys)]
+    values += map(list, within.having)
+    if within.without:
+        parts.append("NOT facets && ?::bigint[]")
+        values.append(list(within.without))
+    return " AND ".join(parts), values

@@ -11,16 +11,30 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from dowse._model import ChunkKey, Scores
-from dowse._store.shared.engine import REACH, SEARCH, SPARSE, Query, RemoteEngine, Row, Weights
+from dowse._model.store_options import StoreOptions
+from dowse._store.shared.engine import (
+    REACH,
+    SEARCH,
+    SPARSE,
+    Filter,
+    Query,
+    RemoteEngine,
+    Row,
+    Weights,
+)
 
 _BYTES = 4_000_000  # of a request; a server takes 32 MB
 _PAGE = 10_000
 
 
 class Qdrant(RemoteEngine):
-    """Points with a dense and two sparse vectors each, and nothing else."""
+    """Points with a dense and two sparse vectors each, and the facets of their documents."""
 
     most = 1_000_000
+
+    def __init__(self, options: StoreOptions, key: str = "") -> None:
+        super().__init__(options, key)
+        self._ready: set[str] = set()  # collections whose payload index this process has asked for
 
     def _connect(self) -> QdrantClient:
         with warnings.catch_warnings():  # a key over plain HTTP is the user's choice, in the docs
@@ -59,15 +73,39 @@ class Qdrant(RemoteEngine):
                 replication_factor=options.replicas,
                 write_consistency_factor=options.replicas,
             )
+        self._index_payload(name)
+
+    def _index_payload(self, name: str) -> None:
+        # Before the first row, and again by whoever goes on: what filters needs it from the start.
+        if name in self._ready:
+            return
+        with self.asking("index a payload field") as client:
+            client.create_payload_index(
+                name,
+                "facets",
+                models.IntegerIndexParams(
+                    type=models.IntegerIndexType.INTEGER, lookup=True, range=False
+                ),
+            )
+        self._ready.add(name)
+
+    def settle(self, name: str, chunks: int) -> None:  # noqa: ARG002  (it builds while it takes rows)
+        """Let the alias of the index name this collection."""
+        alias = name.rpartition("_")[0]
+        gone = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
+        made = models.CreateAlias(collection_name=name, alias_name=alias)
+        with self.asking("switch an alias") as client:
+            client.update_collection_aliases([gone, models.CreateAliasOperation(create_alias=made)])
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
         """Write points."""
+        self._index_payload(name)
         requests: list[list[models.PointStruct]] = [[]]
         size = 0
         for row in rows:
             # As JSON: 14 characters of a number in a vector, 36 of a term with its weight.
             dense = 0 if row.vector is None else len(row.vector)
-            room = 100 + 14 * dense + 36 * (len(row.body) + len(row.code))
+            room = 100 + 14 * dense + 36 * (len(row.body) + len(row.code)) + 12 * len(row.facets)
             if requests[-1] and size + room > _BYTES:
                 requests.append([])
                 size = 0
@@ -105,25 +143,25 @@ class Qdrant(RemoteEngine):
             if place is None:
                 return keys
 
-    def search(
-        self, name: str, using: str, query: Query, limit: int, among: Sequence[ChunkKey] | None
-    ) -> Scores:
+    def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the points whose vectors have the highest inner products, best first."""
-        allowed = params = None
+        params = None
         if isinstance(query, Mapping):
             asked: Any = _sparse(query)
         else:
             asked, values = query.tolist(), self._options.query_values
             params = models.SearchParams.model_validate(values) if values else None
-        if among is not None:
-            allowed = models.Filter(must=[models.HasIdCondition(has_id=list(among))])
+        must: list[Any] = [_with_any(numbers) for numbers in within.having]
+        if within.keys is not None:
+            must.append(models.HasIdCondition(has_id=list(within.keys)))
+        without: list[Any] = [_with_any(within.without)] if within.without else []
         with self.asking(SEARCH) as client:
             found = client.query_points(
                 name,
                 query=asked,
                 using=using,
                 limit=limit,
-                query_filter=allowed,
+                query_filter=models.Filter(must=must, must_not=without),
                 search_params=params,
                 with_payload=False,
                 **self._reading,
@@ -149,11 +187,17 @@ class Qdrant(RemoteEngine):
 
 def _point(row: Row) -> models.PointStruct:
     vector: dict[str, Any] = {
-        field: _sparse(weights) for field, weights in zip(SPARSE, row[2:], strict=True) if weights
+        field: _sparse(weights)
+        for field, weights in zip(SPARSE, (row.body, row.code), strict=True)
+        if weights
     }
     if row.vector is not None:
         vector["dense"] = row.vector.tolist()
-    return models.PointStruct(id=row.key, vector=vector)
+    return models.PointStruct(id=row.key, vector=vector, payload={"facets": list(row.facets)})
+
+
+def _with_any(numbers: Sequence[int]) -> models.FieldCondition:
+    return models.FieldCondition(key="facets", match=models.MatchAny(any=list(numbers)))
 
 
 def _sparse(weights: Weights) -> models.SparseVector:

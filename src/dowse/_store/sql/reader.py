@@ -136,6 +136,11 @@ class ConditionCache:
             _remember(self._answers, plain, answer, _ANSWERED)
         return answer
 
+    def asked(self, answer: Keys) -> tuple[Condition, ...] | None:
+        """Return the conditions that these very keys were found for, if they are remembered."""
+        known = list(self._answers.items())
+        return next((asked for asked, keys in known if keys is answer), None)
+
     def _load_owners(self, sql: Statements) -> tuple[Keys, Keys]:
         if self._owners is None:
             # By document, so that SQLite reads an index and not the chunks themselves.
@@ -160,8 +165,6 @@ def _met(sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition
         values = _folded(condition)
         query = f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})"
         return members(keys, sql.keys(query, *values))
-    if condition.kind == "field":
-        return members(documents, _documents_with_field(sql, condition))
     return members(documents, _documents_with(sql, condition))
 
 
@@ -171,30 +174,38 @@ def _documents_with(sql: Statements, condition: Condition) -> Keys:
         sign = _DATED[condition.kind]
         query = f"SELECT key FROM documents WHERE modified {sign} ?"
         return sql.keys(query, condition.bound)
-    kind, values = _BEGINS.get(condition.kind, condition.kind), _folded(condition)
+    where, values = _facets_with(sql, condition)
+    return sql.keys(f"SELECT document FROM facets WHERE {where}", *values)
+
+
+def facets_asked(sql: Statements, condition: Condition, most: int) -> list[Facet] | None:
+    """List the facets of which a condition asks for any.
+
+    None when there are more than `most`, or when it asks for something else.
+    """
+    if condition.kind in {"phrase", "language", *_DATED}:
+        return None
+    where, values = _facets_with(sql, condition)
+    query = f"SELECT DISTINCT kind, value FROM facets WHERE {where} LIMIT ?"
+    found = sql.rows(tuple[str, str], query, *values, most + 1)
+    return None if len(found) > most else found
+
+
+def _facets_with(sql: Statements, condition: Condition) -> tuple[str, tuple[str, ...]]:
+    """Return how a statement chooses the facets that meet a condition, and its values."""
+    values = _folded(condition)
+    if condition.kind == "field":
+        # Each value is compared once, however many documents have it.
+        kind, meets = field_facet(condition.name), matcher(condition.sign, values)
+        known = sql.rows(tuple[str], "SELECT DISTINCT value FROM facets WHERE kind = ?", kind)
+        met = json.dumps([value for (value,) in known if meets(value)])
+        return "kind = ? AND value IN (SELECT value FROM json_each(?))", (kind, met)
     if condition.kind in _EQUAL:
-        meets = f"value IN ({_marks(values)})"
+        compared = f"value IN ({_marks(values)})"
     else:
         place = "= 1" if condition.kind in _BEGINS else "> 0"
-        meets = " OR ".join([f"instr(value, ?) {place}"] * len(values)) or "FALSE"
-    query = f"SELECT document FROM facets WHERE kind = ? AND ({meets})"
-    return sql.keys(query, kind, *values)
-
-
-def _documents_with_field(sql: Statements, condition: Condition) -> Keys:
-    """Find the documents whose frontmatter has a field that meets a condition.
-
-    Each value is compared once, however many documents have it.
-    """
-    kind, meets = field_facet(condition.name), matcher(condition.sign, _folded(condition))
-    known = sql.rows(tuple[str], "SELECT DISTINCT value FROM facets WHERE kind = ?", kind)
-    met = json.dumps([value for (value,) in known if meets(value)])
-    return sql.keys(
-        "SELECT DISTINCT document FROM facets WHERE kind = ?"
-        " AND value IN (SELECT value FROM json_each(?))",
-        kind,
-        met,
-    )
+        compared = " OR ".join([f"instr(value, ?) {place}"] * len(values)) or "FALSE"
+    return f"kind = ? AND ({compared})", (_BEGINS.get(condition.kind, condition.kind), *values)
 
 
 def _folded(condition: Condition) -> tuple[str, ...]:
