@@ -49,13 +49,13 @@ minilm: $(VENV)/developing
 # What a user needs. Everything comes from the lock file, with hashes; dowse itself is this clone.
 $(VENV)/installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # What a developer needs in addition: tests, checks, and every optional format and language.
 $(VENV)/developing: requirements-dev.lock $(VENV)/installed
-	$(BIN)/pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # The lock for users comes first: the one for developers adds to its versions, and changes none.
@@ -122,7 +122,7 @@ audit: $(VENV)/developing $(AUDIT)/installed
 
 $(AUDIT)/installed: tools/audit.lock
 	$(PYTHON) -m venv $(AUDIT)
-	$(AUDIT)/bin/pip install --quiet --require-hashes -r tools/audit.lock
+	$(AUDIT)/bin/pip install --quiet --no-deps --require-hashes -r tools/audit.lock
 	@touch $@
 
 audit-lock:
