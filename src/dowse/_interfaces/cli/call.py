@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -224,9 +225,15 @@ class Command(click.Command):
     """A command that takes the global options too, so that they may come before or after it."""
 
     def __init__(self, *arguments: Any, record: type | None = None, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+        super().__init__(*arguments, **_with_examples(keywords))
         self.params += global_options()
         self.record = record  # of what it prints with --json
+
+
+def _with_examples(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Let the examples at the end of a docstring follow the options, as they are written."""
+    text, mark, examples = cleandoc(keywords["help"] or "").partition("\n\nExamples:\n")
+    return {"epilog": f"\b\nExamples:\n{examples}" if mark else None} | keywords | {"help": text}
 
 
 def global_options() -> list[click.Option]:
@@ -266,7 +273,7 @@ class Group(click.Group):
     aliases: Mapping[str, str] = MappingProxyType({})  # other names that people try
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+        super().__init__(*arguments, **_with_examples(keywords))
         self.params += global_options()
 
     def resolve_command(

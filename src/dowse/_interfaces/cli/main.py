@@ -94,21 +94,6 @@ _MODULES = {
 }
 """Which commands share a module of `commands`; every other one has its own."""
 
-_EXAMPLES = """\
-\b
-Examples:
-  dowse index ~/notes                    create or update an index
-  dowse search "how do I restore a backup"
-  dowse search -n 10 --mode keyword get_station_by_id
-  dowse answer "how often is the rain gauge calibrated"
-  dowse get guides/restore.md:12:20      twenty lines from line 12
-  dowse COMMAND --help                   more about a command
-
-Other names work too: query and find for search, update, add and init for index.
-
-Exit codes: 0 fine, 1 failed, 2 wrong call, 3 indexed but some files were left out, 4 the index
-cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
-"""
 
 _CLOSED = 141  # the reader of the output has gone away: 128 and the number of that signal
 _BUG = 70  # EX_SOFTWARE of sysexits.h
@@ -119,7 +104,6 @@ _BUG = 70  # EX_SOFTWARE of sysexits.h
     topics=TOPICS,
     modules=_MODULES,
     aliases=ALIASES,
-    epilog=_EXAMPLES,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
@@ -129,6 +113,19 @@ def cli(context: click.Context, version: bool) -> None:
     """Search a folder of Markdown by meaning and by words, on your own machine.
 
     dowse reads your documents and never writes to them.
+
+    Examples:
+      dowse index ~/notes                    create or update an index
+      dowse search "how do I restore a backup"
+      dowse search -n 10 --mode keyword get_station_by_id
+      dowse answer "how often is the rain gauge calibrated"
+      dowse get guides/restore.md:12:20      twenty lines from line 12
+      dowse COMMAND --help                   more about a command
+
+    Other names work too: query and find for search, update, add and init for index.
+
+    Exit codes: 0 fine, 1 failed, 2 wrong call, 3 indexed but some files were left out, 4 the index
+    cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
     """
     if version:
         context.exit(context.invoke(context.command.get_command(context, "version")))  # type: ignore[attr-defined]

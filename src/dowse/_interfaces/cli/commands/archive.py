@@ -19,15 +19,8 @@ from dowse._util.files import real_path
 from dowse._util.locations import short_path
 from dowse._util.messages import counted, size
 
-_EXPORT_EXAMPLES = """\
-\b
-Examples:
-  dowse export notes.dowse
-  dowse export -p work /tmp/work.dowse --force
-"""
 
-
-@click.command(cls=Command, record=ExportRecord, epilog=_EXPORT_EXAMPLES)
+@click.command(cls=Command, record=ExportRecord)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @pass_call
@@ -36,6 +29,10 @@ def export_command(call: Call, file: Path, force: bool) -> None:
 
     An import needs neither the documents nor the model. The file holds the whole text of
     the documents, but no settings beyond how they were cut, and no paths of this machine.
+
+    Examples:
+      dowse export notes.dowse
+      dowse export -p work /tmp/work.dowse --force
     """
     with call.progress() as announce:
         exported = export_project(
@@ -47,16 +44,6 @@ def export_command(call: Call, file: Path, force: bool) -> None:
     call.remark(*exported.notices)
 
 
-_IMPORT_EXAMPLES = """\
-\b
-Examples:
-  dowse import notes.dowse
-  dowse import notes.dowse -p theirs
-  dowse import notes.dowse --root ~/notes     the documents are here, too
-  dowse import notes.dowse --replace          instead of the one that is there
-"""
-
-
 class ImportRecord(Struct, frozen=True):
     """What `dowse import` made."""
 
@@ -65,7 +52,7 @@ class ImportRecord(Struct, frozen=True):
     notices: Annotated[tuple[str, ...], "What could not be imported, and how to change that."]
 
 
-@click.command("import", cls=Command, record=ImportRecord, epilog=_IMPORT_EXAMPLES)
+@click.command("import", cls=Command, record=ImportRecord)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--root",
@@ -86,6 +73,12 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
 
     It can be searched by words at once, and by meaning where its model is there. -p gives it
     another name. A file that is damaged, or something else, changes nothing.
+
+    Examples:
+      dowse import notes.dowse
+      dowse import notes.dowse -p theirs
+      dowse import notes.dowse --root ~/notes     the documents are here, too
+      dowse import notes.dowse --replace          instead of the one that is there
     """
     with call.progress() as announce:
         imported = import_project(
@@ -104,16 +97,7 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
     call.remark(*imported.notices)
 
 
-_MOVE_EXAMPLES = """\
-\b
-Examples:
-  dowse move --to postgresql://dowse@10.0.0.5/search --token-env DATABASE_PASSWORD
-  dowse move --to postgresql+tls://dowse@db.example.org/search --search postgresql --name handbook
-  dowse move --to here             back into the project's folder
-"""
-
-
-@click.command(cls=Command, record=MoveRecord, epilog=_MOVE_EXAMPLES)
+@click.command(cls=Command, record=MoveRecord)
 @click.option("--to", required=True, metavar="URL", help="The database, or here for the folder.")
 @click.option("--name", metavar="NAME", help="Name of the index there, for machines that share it.")
 @click.option("--search", metavar="WHAT", help="What searches there, as store.search says it.")
@@ -133,6 +117,11 @@ def move_command(  # noqa: PLR0917  (its options)
     Documents, chunks, vectors, links and words move; no model runs. A move that was interrupted
     goes on where it stopped. At the end both sides are compared by their counts and by a sample of
     searches. Only then the project switches to the new place, and the old index is removed.
+
+    Examples:
+      dowse move --to postgresql://dowse@10.0.0.5/search --token-env DATABASE_PASSWORD
+      dowse move --to postgresql+tls://dowse@db.example.org/search --search postgresql --name notes
+      dowse move --to here             back into the project's folder
     """
     changes = {"name": name, "search": search, "token_env": token_env}
     with call.progress() as announce:

@@ -44,16 +44,6 @@ from dowse.errors import DowseError, NotFound, UsageError
 if TYPE_CHECKING:
     from dowse._search.listing import LinkGraph
 
-_GET_EXAMPLES = """\
-\b
-Examples:
-  dowse get guides/restore.md           all of it
-  dowse get restore:12                  from line 12; a part of the path is enough
-  dowse get restore:12:20 Home          20 lines from line 12, and another document
-  dowse get guides/restore.md:12-20      lines 12 to 20, as results name them
-  dowse get 3fa9c2d1                    by the id that search and ls --long show
-"""
-
 
 class _Told(Passage, frozen=True, kw_only=True):
     """A passage as a server tells it."""
@@ -61,7 +51,7 @@ class _Told(Passage, frozen=True, kw_only=True):
     project: str
 
 
-@click.command(cls=Command, record=PassagesRecord, epilog=_GET_EXAMPLES)
+@click.command(cls=Command, record=PassagesRecord)
 @click.argument(
     "references",
     nargs=-1,
@@ -76,6 +66,13 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
 
     DOC is a path as `dowse ls` lists it, the end of one, a path from the current folder, or an id
     that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
+
+    Examples:
+      dowse get guides/restore.md           all of it
+      dowse get restore:12                  from line 12; a part of the path is enough
+      dowse get restore:12:20 Home          20 lines from line 12, and another document
+      dowse get guides/restore.md:12-20      lines 12 to 20, as results name them
+      dowse get 3fa9c2d1                    by the id that search and ls --long show
     """
     told = ask(call, "document", _Told, *({"reference": [one]} for one in references))
     if told:
@@ -104,16 +101,8 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
 
 _INDENT = 2
 
-_RELATED_EXAMPLES = """\
-\b
-Examples:
-  dowse related guides/restore.md
-  dowse related restore -n 3              a part of the path is enough
-  dowse related Home --json
-"""
 
-
-@click.command(cls=Command, record=Related, epilog=_RELATED_EXAMPLES)
+@click.command(cls=Command, record=Related)
 @click.argument("reference", metavar="DOC", shell_complete=document_ids)
 @click.option(
     "-n",
@@ -130,6 +119,11 @@ def related_command(call: Call, reference: str, limit: int) -> None:
 
     What it links to, what links to it, what else is in its community, and what is similar, with
     the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
+
+    Examples:
+      dowse related guides/restore.md
+      dowse related restore -n 3              a part of the path is enough
+      dowse related Home --json
     """
     told = ask(call, "related", Related, {"reference": [reference], "n": [str(limit)]})
     if told:
@@ -167,18 +161,6 @@ def _draw_related(
         yield from sentence(width, name, indent=_INDENT)
 
 
-_OPEN_EXAMPLES = """\
-\b
-Examples:
-  dowse open 2                          the second result of the last search
-  dowse open guides/restore.md:12       at line 12
-  dowse open "[[Restore#Steps]]"        at a heading
-  dowse open 1 --with obsidian
-  dowse config set open.editor "code --reuse-window"
-  dowse config set open.editor "myeditor --at {line} {path}"
-"""
-
-
 class OpenRecord(Struct, frozen=True):
     """What `dowse open` opened."""
 
@@ -187,7 +169,7 @@ class OpenRecord(Struct, frozen=True):
     command: Annotated[tuple[str, ...], "What was run, or would be with --print."]
 
 
-@click.command(cls=Command, record=OpenRecord, epilog=_OPEN_EXAMPLES)
+@click.command(cls=Command, record=OpenRecord)
 @click.argument("reference", metavar="N|REFERENCE", shell_complete=document_ids)
 @click.option("--with", "editor", default="", metavar="EDITOR", help="The editor for this call.")
 @click.option("--print", "only_print", is_flag=True, help="Print the command; do not run it.")
@@ -198,6 +180,14 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
     N is a place in the last list of results; REFERENCE is anything that `dowse get` takes. The
     editor is that of the setting open.editor, or of $VISUAL or $EDITOR; without any, the system
     opens the file.
+
+    Examples:
+      dowse open 2                          the second result of the last search
+      dowse open guides/restore.md:12       at line 12
+      dowse open "[[Restore#Steps]]"        at a heading
+      dowse open 1 --with obsidian
+      dowse config set open.editor "code --reuse-window"
+      dowse config set open.editor "myeditor --at {line} {path}"
     """
     # Four digits may be an id.
     listed = _listed(call, reference) if reference.isdecimal() and len(reference) < 4 else None
@@ -251,16 +241,7 @@ def _run(command: list[str]) -> None:
         )
 
 
-_GRAPH_EXAMPLES = """\
-\b
-Examples:
-  dowse graph | jq -r ".edges[] | select(.target == null) | .written"
-  dowse graph --format dot | dot -Tsvg > graph.svg
-  dowse graph --format dot -o graph.dot
-"""
-
-
-@click.command(cls=Command, record=GraphRecord, epilog=_GRAPH_EXAMPLES)
+@click.command(cls=Command, record=GraphRecord)
 @click.option(
     "--format",
     "form",
@@ -280,6 +261,11 @@ def graph_command(call: Call, form: str | None, output: Path | None, force: bool
     """Export the documents and the links between them.
 
     In DOT, colours tell communities apart, and a link that leads nowhere ends in a dashed node.
+
+    Examples:
+      dowse graph | jq -r ".edges[] | select(.target == null) | .written"
+      dowse graph --format dot | dot -Tsvg > graph.svg
+      dowse graph --format dot -o graph.dot
     """
     form = call.choose_format(form)
     if output:
@@ -384,17 +370,8 @@ def _say_rest(call: Call, shown: int, total: int) -> None:
 
 # ── Documents ────────────────────────────────────────────────────────────────
 
-_LS_EXAMPLES = """\
-\b
-Examples:
-  dowse ls                    all documents, one path to a line
-  dowse ls guides/ --long     with id, date, size and number of chunks
-  dowse ls "*-zh.md"          * stands for anything, also for /
-  dowse ls --sort links -n 10 the documents that most others link to
-"""
 
-
-@click.command(cls=Command, record=DocumentsRecord, epilog=_LS_EXAMPLES)
+@click.command(cls=Command, record=DocumentsRecord)
 @click.argument("pattern", required=False, metavar="[PREFIX|GLOB]")
 @click.option(
     "-l", "--long", "detailed", is_flag=True, help="Id, date, size and number of chunks too."
@@ -415,6 +392,12 @@ def ls_command(
 
     With PREFIX only those whose path begins so, with a GLOB (which has one of * ? [) those whose
     whole path matches.
+
+    Examples:
+      dowse ls                    all documents, one path to a line
+      dowse ls guides/ --long     with id, date, size and number of chunks
+      dowse ls "*-zh.md"          * stands for anything, also for /
+      dowse ls --sort links -n 10 the documents that most others link to
     """
     with call.open() as engine:
         found = [one for one in engine.listed(sort, since) if _matches(one.entry.id, pattern)]
@@ -450,16 +433,7 @@ def _matches(document_id: str, pattern: str | None) -> bool:
     return document_id.startswith(pattern.removeprefix("./"))
 
 
-_RECENT_EXAMPLES = """\
-\b
-Examples:
-  dowse recent                   the last ten documents that changed
-  dowse recent --since 7d        in the last week
-  dowse recent --since 2025-06-30 -n 100 --json
-"""
-
-
-@click.command(cls=Command, record=DocumentListRecord, epilog=_RECENT_EXAMPLES)
+@click.command(cls=Command, record=DocumentListRecord)
 @_since
 @_path
 @_limit(10)
@@ -468,6 +442,11 @@ def recent_command(call: Call, since: str, path: tuple[str, ...], limit: int) ->
     """List the documents that changed last, newest first.
 
     The date is that of the frontmatter where it has one, otherwise that of the file.
+
+    Examples:
+      dowse recent                   the last ten documents that changed
+      dowse recent --since 7d        in the last week
+      dowse recent --since 2025-06-30 -n 100 --json
     """
     with call.open() as engine:
         listed = engine.listed("modified", since, path)
@@ -479,16 +458,8 @@ def recent_command(call: Call, since: str, path: tuple[str, ...], limit: int) ->
 
 # ── Values with counts ───────────────────────────────────────────────────────
 
-_TAGS_EXAMPLES = """\
-\b
-Examples:
-  dowse tags                     most frequent first
-  dowse tags --path projects/    only those of documents in a folder
-  dowse search --tag TAG         what has a tag
-"""
 
-
-@click.command(cls=Command, record=CountedListRecord, epilog=_TAGS_EXAMPLES)
+@click.command(cls=Command, record=CountedListRecord)
 @_path
 @_limit()
 @pass_call
@@ -496,25 +467,27 @@ def tags_command(call: Call, path: tuple[str, ...], limit: int | None) -> None:
     """List the tags, with how many documents have each.
 
     A document with the tag a/b counts for the tag a too, as in a search.
+
+    Examples:
+      dowse tags                     most frequent first
+      dowse tags --path projects/    only those of documents in a folder
+      dowse search --tag TAG         what has a tag
     """
     _list_values(call, "tag", path, limit, nothing="No document has a tag.")
 
 
-_FOLDERS_EXAMPLES = """\
-\b
-Examples:
-  dowse folders
-  dowse folders --path projects/    only those below a folder
-  dowse search --path guides/ backup
-"""
-
-
-@click.command(cls=Command, record=CountedListRecord, epilog=_FOLDERS_EXAMPLES)
+@click.command(cls=Command, record=CountedListRecord)
 @_path
 @_limit()
 @pass_call
 def folders_command(call: Call, path: tuple[str, ...], limit: int | None) -> None:
-    """List the folders, with how many documents are below each."""
+    """List the folders, with how many documents are below each.
+
+    Examples:
+      dowse folders
+      dowse folders --path projects/    only those below a folder
+      dowse search --path guides/ backup
+    """
     _list_values(call, "path", path, limit, nothing="No document is in a folder.")
 
 
@@ -531,16 +504,7 @@ def _counts(items: Iterable[Counted]) -> Rows:
     return [(f"{one.documents:,}", one.name) for one in items]
 
 
-_FIELDS_EXAMPLES = """\
-\b
-Examples:
-  dowse fields                   all fields, with their most frequent values
-  dowse fields status            all values of one field
-  dowse search --where status=draft
-"""
-
-
-@click.command(cls=Command, record=FieldListRecord, epilog=_FIELDS_EXAMPLES)
+@click.command(cls=Command, record=FieldListRecord)
 @click.argument("name", required=False)
 @_path
 @_limit()
@@ -549,6 +513,11 @@ def fields_command(call: Call, name: str | None, path: tuple[str, ...], limit: i
     """List the fields of the frontmatter, with how many documents have each.
 
     With NAME, list all values of this field.
+
+    Examples:
+      dowse fields                   all fields, with their most frequent values
+      dowse fields status            all values of one field
+      dowse search --where status=draft
     """
     with call.open() as engine:
         most = (limit or _ALL) if name else _MOST

@@ -49,20 +49,8 @@ from dowse._util.locations import short_path
 from dowse._util.messages import counted
 from dowse.errors import UsageError
 
-_EVAL_EXAMPLES = """\
-\b
-Examples:
-  dowse eval benchmarks/corpus                       measure the settings as they hold
-  dowse eval SET --preset seed-a --save seed-a.run   and keep the run
-  dowse eval SET --run seed-a.run --run other.run    judge run files
-  dowse eval SET --compare seed-a default            is the second better?
-  dowse eval SET --compare default fuse.keyword=2
-  dowse eval SET --ablate                            what is each stage worth?
-  dowse eval --self -p notes                         by queries out of the notes
-"""
 
-
-@click.command(cls=Command, record=EvalRecord, epilog=_EVAL_EXAMPLES)
+@click.command(cls=Command, record=EvalRecord)
 @click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--run",
@@ -147,6 +135,15 @@ def eval_command(
     With --self the queries are headings, texts of links, descriptions and aliases of your own
     documents, asked of a copy of the index that does not hold them. A document that says a query
     only because it links to the answer does not count.
+
+    Examples:
+      dowse eval benchmarks/corpus                       measure the settings as they hold
+      dowse eval SET --preset seed-a --save seed-a.run   and keep the run
+      dowse eval SET --run seed-a.run --run other.run    judge run files
+      dowse eval SET --compare seed-a default            is the second better?
+      dowse eval SET --compare default fuse.keyword=2
+      dowse eval SET --ablate                            what is each stage worth?
+      dowse eval --self -p notes                         by queries out of the notes
     """
     jobs = {"--run": runs, "--compare": compare, "--ablate": switch}
     chosen = [name for name, given in jobs.items() if given]
@@ -320,20 +317,7 @@ def _change(difference: float, p: float) -> tuple[str, str]:
     return f"{difference:+.3f}", colour if p < _SURE else ""
 
 
-_TUNE_EXAMPLES = """\
-\b
-Examples:
-  dowse tune --dry-run              what is there to gain?
-  dowse tune                        and ask before anything is changed
-  dowse tune --boosts               also how much titles and headings weigh
-  dowse tune --on judged --yes      by queries that you have judged
-  dowse tune --confidence           what "strong" means for another model
-
-Take it back with: dowse config unset -p NAME SETTING
-"""
-
-
-@click.command(cls=Command, record=TuneRecord, epilog=_TUNE_EXAMPLES)
+@click.command(cls=Command, record=TuneRecord)
 @click.option(
     "--on",
     type=click.Path(path_type=Path),
@@ -382,6 +366,15 @@ def tune_command(
     With --confidence, dowse learns how near an answer is by the project's embedding model, so that
     strong, likely, weak and "no good match" mean what they mean with the default one. The first run
     of dowse index with another model does this by itself.
+
+    Examples:
+      dowse tune --dry-run              what is there to gain?
+      dowse tune                        and ask before anything is changed
+      dowse tune --boosts               also how much titles and headings weigh
+      dowse tune --on judged --yes      by queries that you have judged
+      dowse tune --confidence           what "strong" means for another model
+
+    Take it back with: dowse config unset -p NAME SETTING
     """
     if confidence and (on or boosts or dry_run):
         raise UsageError("--confidence is a job of its own.", "Leave out the other options.")

@@ -44,18 +44,7 @@ def _shard(context: click.Context, parameter: click.Parameter, text: str | None)
     raise click.BadParameter(what, context, parameter)
 
 
-_INDEX_EXAMPLES = """\
-\b
-Examples:
-  dowse index ~/notes              make a project of a folder, or update it
-  dowse index                      update the project of the current folder
-  dowse index -p work ~/a ~/b      one project over two folders
-  dowse index --rebuild            rebuild it, after settings have changed
-  dowse index --shard 3/16         index the third of sixteen parts
-"""
-
-
-@click.command(cls=Command, record=IndexReport, epilog=_INDEX_EXAMPLES)
+@click.command(cls=Command, record=IndexReport)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
 @click.option(
@@ -85,6 +74,13 @@ def index_command(
 
     With --shard, documents are divided by a hash of their ids. When a database keeps the index
     (store.url), all parts can be indexed at once. Run dowse index without it after the last part.
+
+    Examples:
+      dowse index ~/notes              make a project of a folder, or update it
+      dowse index                      update the project of the current folder
+      dowse index -p work ~/a ~/b      one project over two folders
+      dowse index --rebuild            rebuild it, after settings have changed
+      dowse index --shard 3/16         index the third of sixteen parts
     """
     began = time.perf_counter()
     given = [real_path(path) for path in paths]
@@ -173,7 +169,6 @@ _log = logging.getLogger("dowse.watch")
 @click.command(
     cls=Command,
     record=IndexReport,
-    epilog="\b\nExamples:\n  dowse watch\n  dowse watch -p work --json",
 )
 @takes_logging
 @pass_call
@@ -183,6 +178,10 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
     Runs until Ctrl-C, which lets it finish the files at hand; a second one stops it at once.
     Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
     to a line, one for each time that something has changed.
+
+    Examples:
+      dowse watch
+      dowse watch -p work --json
     """
     from dowse._project.indexing import watch_project  # noqa: PLC0415  status needs no parsers
 
@@ -239,13 +238,16 @@ def _stopped_by_signal() -> Iterator[threading.Event]:
 @click.command(
     cls=Command,
     record=Status,
-    epilog="\b\nExamples:\n  dowse status\n  dowse status -p work --json",
 )
 @pass_call
 def status_command(call: Call) -> None:
     """Show what the index holds, and whether it is up to date.
 
     Looks at the names and times of all files, and reads none of them.
+
+    Examples:
+      dowse status
+      dowse status -p work --json
     """
     with call.open() as engine:
         status = engine.status()
@@ -303,7 +305,6 @@ class ResetRecord(Struct, frozen=True):
 @click.command(
     cls=Command,
     record=ResetRecord,
-    epilog="\b\nExamples:\n  dowse reset\n  dowse reset -p work --yes",
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_call
@@ -312,6 +313,10 @@ def reset_command(call: Call, yes: bool) -> None:
 
     Vectors that are known already are kept, so that indexing again is quick. To forget a project
     with everything that dowse keeps of it: dowse project remove NAME.
+
+    Examples:
+      dowse reset
+      dowse reset -p work --yes
     """
     with call.open() as engine:
         name = engine.project.name

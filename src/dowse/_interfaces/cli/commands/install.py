@@ -24,13 +24,6 @@ from dowse._util.files import typed_path
 from dowse._util.messages import escaped
 from dowse.errors import Refused, UsageError
 
-_SKILL_EXAMPLES = """\
-\b
-Examples:
-  dowse skill install --client claude-code     write it where the agent reads skills
-  dowse skill install --print                  print it, for any other agent
-"""
-
 
 class SkillRecord(Struct, frozen=True):
     """What `dowse skill install` did."""
@@ -124,12 +117,17 @@ def _said(change: Change, backup: str | None, then: str = "") -> str:
     return f"Wrote {change.path}.{copy} {then}".rstrip()
 
 
-@click.group(cls=Group, epilog=_SKILL_EXAMPLES)
+@click.group(cls=Group)
 def skill_command() -> None:
-    """Teach an agent when and how to use dowse."""
+    """Teach an agent when and how to use dowse.
+
+    Examples:
+      dowse skill install --client claude-code     write it where the agent reads skills
+      dowse skill install --print                  print it, for any other agent
+    """
 
 
-@skill_command.command("install", cls=Command, record=SkillRecord, epilog=_SKILL_EXAMPLES)
+@skill_command.command("install", cls=Command, record=SkillRecord)
 @click.option("--client", "name", type=_NAMES, help="The agent that is to use dowse.")
 @click.option("--print", "only_print", is_flag=True, help="Print the text, and write nothing.")
 @pass_call
@@ -137,6 +135,10 @@ def install_skill(call: Call, name: str | None, only_print: bool) -> None:
     """Write a short skill, or a rule, about dowse where an agent reads it.
 
     The file is among the user's own settings of the agent, and applies in all folders.
+
+    Examples:
+      dowse skill install --client claude-code     write it where the agent reads skills
+      dowse skill install --print                  print it, for any other agent
     """
     if only_print:
         call.out.write(SKILL)

@@ -23,17 +23,6 @@ from dowse._util.locations import short_path
 from dowse._util.messages import hide_in_value
 from dowse.errors import DowseError, NotFound, Refused, UsageError
 
-_PROJECT_EXAMPLES = """\
-\b
-Examples:
-  dowse project list
-  dowse project add ~/notes ~/handbook --name team
-  dowse project describe team "How we work, and who does what"
-  dowse project rename work "work and travel"
-  dowse project restore work              write its project.toml again
-  dowse project trust ~/notes             agree to what its dowse.toml asks for
-"""
-
 
 class RemovedRecord(Struct, frozen=True):
     """What `dowse project remove` did."""
@@ -49,11 +38,19 @@ class TrustRecord(Struct, frozen=True):
     asked: Annotated[tuple[str, ...], "What it asked for without consent before."]
 
 
-@click.group(cls=Group, epilog=_PROJECT_EXAMPLES)
+@click.group(cls=Group)
 def project_command() -> None:
     """List, add, describe, remove, rename, restore or trust projects.
 
     A project is a name for one or more folders, with settings and an index of its own.
+
+    Examples:
+      dowse project list
+      dowse project add ~/notes ~/handbook --name team
+      dowse project describe team "How we work, and who does what"
+      dowse project rename work "work and travel"
+      dowse project restore work              write its project.toml again
+      dowse project trust ~/notes             agree to what its dowse.toml asks for
     """
 
 
@@ -209,20 +206,6 @@ def _local_file(call: Call, path: Path | None) -> LocalFile:
 
 # ── Settings ────────────────────────────────────────────────────────────────────
 
-_CONFIG_EXAMPLES = """\
-\b
-Examples:
-  dowse config show                   all settings, and where they come from
-  dowse config get search.top_n
-  dowse config set search.top_n 10    for all projects
-  dowse config set -p work embed.provider none
-  dowse config unset search.top_n
-
-The settings are explained in docs/settings.md. From weakest to strongest: defaults, your
-config.toml, a dowse.toml next to the documents, the project's own, DOWSE_SECTION_NAME in the
-environment, options of the command.
-"""
-
 
 class SettingRecord(Struct, frozen=True):
     """A setting that holds."""
@@ -257,9 +240,21 @@ def _setting_values(context: click.Context, _: click.Parameter, incomplete: str)
     return [str(one) for one in values if one and str(one).startswith(incomplete)]
 
 
-@click.group(cls=Group, epilog=_CONFIG_EXAMPLES)
+@click.group(cls=Group)
 def config_command() -> None:
-    """Show and change settings."""
+    """Show and change settings.
+
+    Examples:
+      dowse config show                   all settings, and where they come from
+      dowse config get search.top_n
+      dowse config set search.top_n 10    for all projects
+      dowse config set -p work embed.provider none
+      dowse config unset search.top_n
+
+    The settings are explained in docs/settings.md. From weakest to strongest: defaults, your
+    config.toml, a dowse.toml next to the documents, the project's own, DOWSE_SECTION_NAME in the
+    environment, options of the command.
+    """
 
 
 @config_command.command("show", cls=Command, record=SettingsRecord)

@@ -58,26 +58,8 @@ _BEST = 5  # chunks that `explain` shows without --all
 FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
 """For people, for programs (one document, or one line per result), for models, for pipes."""
 
-_SEARCH_EXAMPLES = """\
-\b
-Examples:
-  dowse search "why do the masts carry no SIM card"
-  dowse search get_station_by_id --mode code
-  dowse search -n 10 --explain backup restore
-  dowse search --tag database --after 2025 restore
-  dowse search 'tag:database -draft "point in time" restor*'
-  dowse search 'status:draft (masts OR stations) NOT archive'
-  dowse search --after "last week"        what changed, newest first
-  dowse search --where "rating>3" restore
-  dowse search --format md --max-tokens 2000 "restore a backup"
-  dowse search --format files masts | xargs wc -l
-  vim -q <(dowse search --format grep masts)
-  dowse search --json "restore a backup" | jq -r ".hits[].path"
-  dowse search -- --rebuild               a query that begins with a dash
-"""
 
-
-@click.command(cls=Command, record=Response, epilog=_SEARCH_EXAMPLES)
+@click.command(cls=Command, record=Response)
 @takes_query("search")
 @click.option(
     "--format",
@@ -123,6 +105,21 @@ def search_command(
 
     A filter can take the place of the query. With --after or --before alone, the newest documents
     come first.
+
+    Examples:
+      dowse search "why do the masts carry no SIM card"
+      dowse search get_station_by_id --mode code
+      dowse search -n 10 --explain backup restore
+      dowse search --tag database --after 2025 restore
+      dowse search 'tag:database -draft "point in time" restor*'
+      dowse search 'status:draft (masts OR stations) NOT archive'
+      dowse search --after "last week"        what changed, newest first
+      dowse search --where "rating>3" restore
+      dowse search --format md --max-tokens 2000 "restore a backup"
+      dowse search --format files masts | xargs wc -l
+      vim -q <(dowse search --format grep masts)
+      dowse search --json "restore a backup" | jq -r ".hits[].path"
+      dowse search -- --rebuild               a query that begins with a dash
     """
     name = call.choose_format(form) or "text"
     max_tokens = request.max_tokens
@@ -198,16 +195,7 @@ def _tokens(name: str, explain: bool, response: Response) -> int:
     return count_tokens("".join(f"{line.plain}\n" for line in drawn))
 
 
-_ANSWER_EXAMPLES = """\
-\b
-Examples:
-  dowse answer "how often is the rain gauge calibrated"
-  dowse answer --path guides/ "what must be stopped before a restore"
-  dowse answer --set answer.sentences=5 "why do the masts carry no SIM card"
-"""
-
-
-@click.command(cls=Command, record=Response, epilog=_ANSWER_EXAMPLES)
+@click.command(cls=Command, record=Response)
 @takes_query("answer")
 @pass_call
 def answer_command(call: Call, request: SearchRequest) -> None:
@@ -218,6 +206,11 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     match, there is no answer, and the nearest passage is shown.
 
     Outside any project's folder, all projects are asked; -p all does so anywhere.
+
+    Examples:
+      dowse answer "how often is the rain gauge calibrated"
+      dowse answer --path guides/ "what must be stopped before a restore"
+      dowse answer --set answer.sentences=5 "why do the masts carry no SIM card"
     """
     writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
     others = {name: value for name, value in request.changes.items() if name not in writer}
@@ -256,16 +249,7 @@ def _draw_answer(response: Response, width: int | None) -> Iterator[Text]:
     yield from draw_titles((response.hits[rank - 1] for rank in answer.sources), width)
 
 
-_EXPLAIN_EXAMPLES = """\
-\b
-Examples:
-  dowse explain "restore a backup" --doc guides/restore.md
-  dowse explain masts --doc gateway --mode keyword --all
-  dowse explain tag:draft masts --doc gateway --json
-"""
-
-
-@click.command(cls=Command, record=Explanation, epilog=_EXPLAIN_EXAMPLES)
+@click.command(cls=Command, record=Explanation)
 @takes_query("explain")
 @click.option(
     "--doc",
@@ -283,6 +267,11 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
 
     The same options as in `dowse search` give the same search. The output shows the rank of the
     document in each strategy, and the stage that dropped it.
+
+    Examples:
+      dowse explain "restore a backup" --doc guides/restore.md
+      dowse explain masts --doc gateway --mode keyword --all
+      dowse explain tag:draft masts --doc gateway --json
     """
     told = ask(call, "explain", Explanation, {"reference": [reference]})
     if told:

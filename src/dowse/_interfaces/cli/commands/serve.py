@@ -107,16 +107,6 @@ class _AsJson(logging.Formatter):
 
 # ── The server ───────────────────────────────────────────────────────────────
 
-_SERVE_EXAMPLES = """\
-\b
-Examples:
-  dowse serve                             the page is at http://127.0.0.1:7333
-  dowse serve --port 0 --json             a free port, printed as JSON
-  dowse serve --host 0.0.0.0              for other machines, with a token
-  dowse serve --token-file ~/.dowse-token a token that nobody else can see
-  dowse serve --cors http://localhost:3000  a page of yours may use the API
-"""
-
 
 class ServeRecord(Struct, frozen=True):
     """What `dowse serve` prints when it is ready."""
@@ -129,7 +119,7 @@ class ServeRecord(Struct, frozen=True):
     socket: Annotated[str, "Where the shell asks this process; empty: nowhere."]
 
 
-@click.command(cls=Command, record=ServeRecord, epilog=_SERVE_EXAMPLES)
+@click.command(cls=Command, record=ServeRecord)
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -197,6 +187,13 @@ def serve_command(  # noqa: PLR0917  click passes them by name
     Every index is updated as its folder changes, and search, answer, explain, related
     and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
     one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
+
+    Examples:
+      dowse serve                             the page is at http://127.0.0.1:7333
+      dowse serve --port 0 --json             a free port, printed as JSON
+      dowse serve --host 0.0.0.0              for other machines, with a token
+      dowse serve --token-file ~/.dowse-token a token that nobody else can see
+      dowse serve --cors http://localhost:3000  a page of yours may use the API
     """
     from dowse._interfaces.http.server import OwnSocket, access_for, bind, server_for  # noqa: PLC0415  --help does not need it
 
@@ -277,23 +274,11 @@ def _read_token(path: Path) -> str:
 
 # ── Agents ──────────────────────────────────────────────────────────────────
 
-_MCP_EXAMPLES = """\
-\b
-Examples:
-  dowse mcp                               what a client runs
-  dowse mcp -p notes                      only this project
-  dowse mcp --compat                      also as search, get and get_project_info
-  dowse mcp install --client cursor       print what to put into its configuration
-  dowse mcp install --client claude-desktop -p notes --write
-  dowse mcp install --client vscode --scope folder --write
-"""
-
 
 @click.group(
     cls=LazyGroup,
     topics={"Commands": {"install": "Add dowse to the configuration of a client."}},
     invoke_without_command=True,
-    epilog=_MCP_EXAMPLES,
 )
 @click.option(
     "--compat", is_flag=True, help="Also offer the tool names search, get and get_project_info."
@@ -305,6 +290,14 @@ def mcp_command(context: click.Context, compat: bool, log_format: str, log_level
 
     A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
     project alone; otherwise it sees all of them.
+
+    Examples:
+      dowse mcp                               what a client runs
+      dowse mcp -p notes                      only this project
+      dowse mcp --compat                      also as search, get and get_project_info
+      dowse mcp install --client cursor       print what to put into its configuration
+      dowse mcp install --client claude-desktop -p notes --write
+      dowse mcp install --client vscode --scope folder --write
     """
     if context.invoked_subcommand is not None:
         return

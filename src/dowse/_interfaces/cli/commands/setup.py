@@ -31,15 +31,6 @@ from dowse._util.locations import short_path
 from dowse._util.messages import counted, size
 from dowse.errors import BadSettings, UsageError
 
-_MODELS_EXAMPLES = """\
-\b
-Examples:
-  dowse models list
-  dowse models pull                            the model that the settings name
-  dowse models pull bge-small-en-v1.5          another one, from the model hub
-  dowse models pull BAAI/bge-small-en-v1.5 --from ~/Downloads/bge-small
-"""
-
 
 class ModelsRecord(Struct, frozen=True):
     """What `dowse models list` lists."""
@@ -57,11 +48,17 @@ def _known_names(_: click.Context, __: click.Parameter, incomplete: str) -> list
     return [name for name in KNOWN_MODELS if name.startswith(incomplete)]
 
 
-@click.group(cls=Group, epilog=_MODELS_EXAMPLES)
+@click.group(cls=Group)
 def models_command() -> None:
     """List, fetch and remove model weights.
 
     Weights are fetched by themselves when they are first needed, and kept in the user's cache.
+
+    Examples:
+      dowse models list
+      dowse models pull                            the model that the settings name
+      dowse models pull bge-small-en-v1.5          another one, from the model hub
+      dowse models pull BAAI/bge-small-en-v1.5 --from ~/Downloads/bge-small
     """
 
 
@@ -115,15 +112,6 @@ def remove_model(call: Call, model: str) -> None:
     call.answer(RemovedModelRecord(model), f"Removed {model}.")
 
 
-_DOCTOR_EXAMPLES = """\
-\b
-Examples:
-  dowse doctor                 look at everything
-  dowse doctor -p work         and of the projects only at this one
-  dowse doctor --repair        rebuild what is damaged, remove what is left over
-"""
-
-
 class DoctorRecord(Struct, frozen=True):
     """What `dowse doctor` found."""
 
@@ -131,7 +119,7 @@ class DoctorRecord(Struct, frozen=True):
     findings: Annotated[tuple[Finding, ...], "All findings, each with the command that fixes it."]
 
 
-@click.command(cls=Command, record=DoctorRecord, epilog=_DOCTOR_EXAMPLES)
+@click.command(cls=Command, record=DoctorRecord)
 @click.option("--repair", is_flag=True, help="Rebuild what is damaged; remove what is left over.")
 @pass_call
 def doctor_command(call: Call, repair: bool) -> int:
@@ -139,6 +127,11 @@ def doctor_command(call: Call, repair: bool) -> int:
 
     Looks at Python and its packages, dowse's folders, the settings, the model weights, the terminal
     and the index of every project. Exits with 1 when there is a problem.
+
+    Examples:
+      dowse doctor                 look at everything
+      dowse doctor -p work         and of the projects only at this one
+      dowse doctor --repair        rebuild what is damaged, remove what is left over
     """
     checks = tuple(_checks(call, repair))
     findings = tuple(finding for check in checks for finding in check.findings)
