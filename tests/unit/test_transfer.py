@@ -166,7 +166,7 @@ class LatinEmbedder(HashEmbedder):
 
     @property
     def model(self) -> Model:
-        return replace(super().model, latin_only=True)
+        return replace(super().model, scripts=())
 
 
 def test_texts_that_the_model_cannot_read_are_imported_as_such(tmp_path: Path) -> None:

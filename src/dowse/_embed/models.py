@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from dowse._embed.options import DEFAULT_MODEL
 from dowse._model import Announce, Event
+from dowse._text.scripts import scripts_of
 from dowse._util.files import (
     UNREADABLE,
     make_private_folder,
@@ -55,7 +56,8 @@ class ModelRecipe(Struct, frozen=True):
     query_prefix: str = ""
     passage_prefix: str = ""
     int8_is_as_good: bool = False  # measured: ranks as well in int8 as in single precision
-    latin_only: bool = False  # trained on English: texts in other scripts are noise to it
+    # What it reads besides Latin, as in `SCRIPTS`: other texts are noise to it. None: every.
+    scripts: tuple[str, ...] | None = None
 
 
 # ── Known models ─────────────────────────────────────────────────────────────
@@ -67,26 +69,27 @@ _FOR_SEARCHING = "Represent this sentence for searching relevant passages: "
 _E5 = ("query: ", "passage: ")
 
 _RECIPES = (
-    ModelRecipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True, latin_only=True),
-    ModelRecipe(MINILM, "mean", 256, 384, latin_only=True),
-    ModelRecipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, latin_only=True),
-    ModelRecipe(
-        "sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, latin_only=True
-    ),
+    ModelRecipe(DEFAULT_MODEL, "mean", 256, 384, int8_is_as_good=True, scripts=()),
+    ModelRecipe(MINILM, "mean", 256, 384, scripts=()),
+    ModelRecipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, scripts=()),
+    ModelRecipe("sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, scripts=()),
     ModelRecipe("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "mean", 128, 384),
-    ModelRecipe("BAAI/bge-small-en-v1.5", "cls", 512, 384, _FOR_SEARCHING, latin_only=True),
-    ModelRecipe("BAAI/bge-base-en-v1.5", "cls", 512, 768, _FOR_SEARCHING, latin_only=True),
+    ModelRecipe("BAAI/bge-small-en-v1.5", "cls", 512, 384, _FOR_SEARCHING, scripts=()),
+    ModelRecipe("BAAI/bge-base-en-v1.5", "cls", 512, 768, _FOR_SEARCHING, scripts=()),
     ModelRecipe(
-        "BAAI/bge-small-zh-v1.5", "cls", 512, 512, "为这个句子生成表示以用于检索相关文章："
+        "BAAI/bge-small-zh-v1.5",
+        "cls",
+        512,
+        512,
+        "为这个句子生成表示以用于检索相关文章：",
+        scripts=("han",),
     ),
-    ModelRecipe("intfloat/e5-small-v2", "mean", 512, 384, *_E5, latin_only=True),
-    ModelRecipe("intfloat/e5-base-v2", "mean", 512, 768, *_E5, latin_only=True),
+    ModelRecipe("intfloat/e5-small-v2", "mean", 512, 384, *_E5, scripts=()),
+    ModelRecipe("intfloat/e5-base-v2", "mean", 512, 768, *_E5, scripts=()),
     ModelRecipe("intfloat/multilingual-e5-small", "mean", 512, 384, *_E5),
     ModelRecipe("intfloat/multilingual-e5-base", "mean", 512, 768, *_E5),
-    ModelRecipe("thenlper/gte-small", "mean", 512, 384, latin_only=True),
-    ModelRecipe(
-        "Snowflake/snowflake-arctic-embed-s", "cls", 512, 384, _FOR_SEARCHING, latin_only=True
-    ),
+    ModelRecipe("thenlper/gte-small", "mean", 512, 384, scripts=()),
+    ModelRecipe("Snowflake/snowflake-arctic-embed-s", "cls", 512, 384, _FOR_SEARCHING, scripts=()),
 )
 
 KNOWN_MODELS = {recipe.name: recipe for recipe in _RECIPES}
@@ -140,6 +143,7 @@ _OPTIONAL = (
 )
 _NOT_COUNTED = 1_000_000  # tokenizers write numbers beyond this for "no limit"
 _LONGEST = 10_000_000  # bytes of a JSON file: some list every token
+_LONGEST_TOKENIZER = 100_000_000
 _FROM_PADDING = frozenset({"roberta", "xlm-roberta", "camembert"})
 _POSSIBLE = {"hidden": (1, 65_536), "positions": (3, 1_000_000)}  # a token at both ends of a text
 
@@ -200,18 +204,39 @@ def read_recipe(folder: Path, name: str) -> ModelRecipe:
         dimensions=hidden,
         query_prefix=str(prompts.get("query", usual) or ""),
         passage_prefix=str(prompts.get("passage", prompts.get("document", usual)) or ""),
+        scripts=scripts_of(_vocabulary(folder / TOKENIZER))
+        if (folder / TOKENIZER).is_file()
+        else None,
     )
 
 
-def read_json(path: Path, kind: type = dict) -> Any:
+def read_json(path: Path, kind: type = dict, most: int = _LONGEST) -> Any:
     """Read a JSON object, or a list, from a model's folder."""
     try:
-        content = json.loads(read_small(path, _LONGEST))
+        content = json.loads(read_small(path, most))
     except UNREADABLE as error:
         raise EmbedError(f"{path} cannot be read: {why_unreadable(error)}.") from error
     if not isinstance(content, kind):
         raise EmbedError(f"{path} is no JSON {'object' if kind is dict else 'list'}.")
     return content
+
+
+def _vocabulary(path: Path) -> list[str]:
+    """Return the pieces of words that a tokenizer knows, as they are in a text."""
+    content = read_json(path, most=_LONGEST_TOKENIZER)
+    model = content.get("model")
+    pieces = [
+        piece if isinstance(piece, str) else str(*piece[:1])
+        for piece in (model.get("vocab") or () if isinstance(model, dict) else ())
+    ]
+    if "ByteLevel" not in str([content.get("pre_tokenizer"), content.get("decoder")]):
+        return pieces
+    # Such a tokenizer writes a byte that can be printed as this character, and the others as those
+    # from 256 onwards.
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    byte_of = dict(enumerate(sorted({*range(256)} - {*printable}), 256)) | {b: b for b in printable}
+    written = "\n".join(pieces).translate(byte_of).encode("latin-1", "ignore")
+    return written.decode("utf-8", "ignore").split("\n")
 
 
 def _optional(path: Path, kind: type = dict) -> Any:

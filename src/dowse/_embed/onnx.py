@@ -58,7 +58,7 @@ class OnnxEmbedder:
         named = (_VERSION, identity.weights, recipe.pooling, recipe.max_tokens, prefixes)
         digest = hashlib.sha256(repr(named).encode()).hexdigest()[:8]
         key = f"{name}/{identity.precision}/{digest}"
-        return Model(key, recipe.dimensions, recipe.max_tokens, recipe.latin_only)
+        return Model(key, recipe.dimensions, recipe.max_tokens, recipe.scripts)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
         """Embed texts to be found, longest first, yielding batches as they are done."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from dowse._model import Vector, text_key
 from dowse._model.ports import Embedder, IndexWriter
-from dowse._text.scripts import is_latin
+from dowse._text.scripts import is_readable
 from dowse.errors import EmbedError
 
 _AT_ONCE = 1000  # texts whose vectors are kept together
@@ -90,7 +90,7 @@ class VectorMaker:
     def _unreadable(self, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the texts that the model cannot read, each with a vector that is near nothing."""
         model = self._embedder.model if self._embedder else None
-        if model is None or not model.latin_only:
+        if model is None or model.scripts is None:
             return {}
         nothing: Vector = np.zeros(model.dimensions, np.float32)
-        return {text: nothing for text in texts if not is_latin(text)}
+        return {text: nothing for text in texts if not is_readable(text, model.scripts)}

@@ -304,7 +304,7 @@ class Model(Struct, frozen=True):
     key: str  # names the weights, the precision and the prefixes: equal keys give equal vectors
     dimensions: int
     max_tokens: int
-    latin_only: bool = False  # it was trained on texts in Latin letters alone
+    scripts: tuple[str, ...] | None = None  # it reads besides Latin, as in `SCRIPTS`; None: every
 
 
 class EmbeddedBatch(Struct, frozen=True):

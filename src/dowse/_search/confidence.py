@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 from dowse._model import Match, Matrix, ModelFit, Query, Vector
 from dowse._search.state import Candidate, SearchState
 from dowse._text.matching import TermsOf, Wanted
-from dowse._text.scripts import is_unspaced, latin_share
+from dowse._text.scripts import is_unspaced, readable_share
 from dowse._util.arrays import np
 from dowse._util.bounds import Options
 from dowse._util.files import read_small, replace_file
@@ -124,7 +124,7 @@ def give_confidence(search: SearchState) -> None:
     fit, model = None, None
     if options.enabled and options.method == "fitted":
         # Words decide where they rank alone, or nearly so: where there are hardly vectors to use.
-        no_vectors = search.vector is None or latin_share(search.query.text) < 1
+        no_vectors = search.vector is None or readable_share(search.query.text, search.scripts) < 1
         words_decide = no_vectors and "keyword" in search.strategies
         fit, model = _choose_fit(search, words_decide=words_decide)
         search.domain = _domain(search, None if words_decide else model)

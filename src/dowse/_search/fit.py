@@ -32,7 +32,7 @@ from dowse._model import (
     silent,
 )
 from dowse._model.ports import Embedder, IndexReader
-from dowse._text.scripts import latin_share
+from dowse._text.scripts import readable_share
 from dowse.errors import EmbedError
 
 LEAST = 10
@@ -42,7 +42,7 @@ _OWN, _MADE_UP = 60, 40  # queries
 _DRAWN = 200  # documents that are looked at for headings
 _WORDS = 2  # that a heading has at least
 _SAMPLE = 60  # passages that both models compare with the queries
-_LATIN = 0.9  # share of Latin letters from which the default model can read the headings
+_READABLE = 0.9  # share of their letters from which the default model can read the headings
 _SPREAD = 0.005  # the least spread of the cosines: below it, all texts are alike to the model
 _NEAR = 20  # passages that may be of the heading's own document
 _APART = 0.02  # the least distance of the two averages: otherwise the model tells nothing apart
@@ -81,7 +81,8 @@ def fit_model(
         return None
     announce(Event("confidence", 0, None))
     try:
-        if default is not None and latin_share(" ".join(one.query for one in own)) >= _LATIN:
+        asked = " ".join(one.query for one in own)
+        if default and readable_share(asked, default.model.scripts) >= _READABLE:
             return _compared(reading, embedder, default, own, name)
         return _expected(reading, embedder, own, name)
     except EmbedError:

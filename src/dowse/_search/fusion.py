@@ -15,13 +15,13 @@ from dowse._model import ChunkKey, NameKind, Place, Ranking, Scores
 from dowse._model.ports import within
 from dowse._search.state import Candidate, SearchState
 from dowse._search.strategies import STRATEGIES, StrategyWeights
-from dowse._text.scripts import latin_share
+from dowse._text.scripts import readable_share
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, Options
 
 # ── Scripts that the model cannot read ─────────────────────────────────────────
 
-_DISTRUST = 3  # power of the share of Latin letters: best on both halves of a Chinese collection
+_DISTRUST = 3  # power of the share that it reads: best on both halves of a Chinese collection
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
 
@@ -30,19 +30,19 @@ class ReadableOptions(Options, frozen=True):
 
     enabled: Annotated[
         bool,
-        "For a model trained on Latin letters: give vectors less weight, the more of a text is in"
-        " other scripts.",
+        "Give vectors less weight, the more of a text is in scripts that the model cannot read.",
     ] = True
 
 
 def trust_the_readable(search: SearchState) -> None:
     """Lower what vectors contribute by what the model could not read of the query and chunks."""
-    stored = search.stored(search.found_keys())
-    trust = {key: latin_share(one.text) ** _DISTRUST for key, one in stored.items()}
+    stored, scripts = search.stored(search.found_keys()), search.scripts
+    trust = {key: readable_share(one.text, scripts) ** _DISTRUST for key, one in stored.items()}
     typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
     for strategy in STRATEGIES:
         if strategy.uses == "vectors":
-            search.weights[strategy.name] *= latin_share(search.query.text) * typical**_DISTRUST
+            read = readable_share(search.query.text, scripts)
+            search.weights[strategy.name] *= read * typical**_DISTRUST
     if min(trust.values(), default=1.0) < 1.0:
         search.rankings = [
             replace(one, scores=trusted(one.scores, trust), others=trusted(one.others, trust))
@@ -50,12 +50,6 @@ def trust_the_readable(search: SearchState) -> None:
             else one
             for one in search.rankings
         ]
-
-
-def reads_latin(search: SearchState) -> bool:
-    """Tell whether the model behind the vectors can read Latin letters alone."""
-    embedder = search.parts.embedder
-    return search.vector is not None and embedder is not None and embedder.model.latin_only
 
 
 def trusted(scores: Scores, trust: Mapping[ChunkKey, float]) -> Scores:

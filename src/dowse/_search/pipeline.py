@@ -56,7 +56,6 @@ from dowse._search.fusion import (
     gather,
     prefer_recent,
     put_named_first,
-    reads_latin,
     trust_the_readable,
 )
 from dowse._search.hits import make_hits
@@ -173,7 +172,7 @@ RANK_STAGES = (
         "readable",
         "Reduces vector weight for scripts the model cannot read",
         trust_the_readable,
-        when=reads_latin,
+        when=lambda s: s.vector is not None and s.scripts is not None,
     ),
     SearchStage(
         "community",

@@ -161,6 +161,11 @@ class SearchState(Struct):
         return meeting(conditions, self.reader, self.parts.analyzer)
 
     @property
+    def scripts(self) -> tuple[str, ...] | None:
+        """The scripts besides Latin that the model reads; None when it reads every one."""
+        return self.parts.embedder.model.scripts if self.parts.embedder else None
+
+    @property
     def has_words(self) -> bool:
         """Whether there is anything to rank by, apart from conditions."""
         return any(map(str.isalnum, self.query.text))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from threading import Lock
 from typing import Any, cast
@@ -51,8 +52,25 @@ HAN_CHARACTER = late_pattern(f"[{HAN}]")
 KANA_CHARACTER = late_pattern(f"[{KANA}]")
 HANGUL_RUN = late_pattern(f"([{HANGUL}]+)")
 
-_NOT_LATIN = re.compile("[^\0-\u024f]+")  # characters that no Latin alphabet in use has
-_LEAST_LATIN = 0.1  # share of the letters of a text
+SCRIPTS = {
+    "latin-extended": "\u1e00-\u1eff",
+    "cyrillic": "\u0400-\u052f\u1c80-\u1c8f\u2de0-\u2dff\ua640-\ua69f",
+    "greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "han": HAN,
+    "kana": KANA,
+    "hangul": HANGUL,
+    "arabic": "\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff",
+    "hebrew": "\u0590-\u05ff",
+    "devanagari": "\u0900-\u097f",
+    "thai": "\u0e00-\u0e7f",
+}
+"""The scripts besides Latin that a model may read; ranges for a class of a pattern."""
+
+_SCRIPT = late_pattern(
+    "|".join(f"(?P<s{n}>[{range_}])" for n, range_ in enumerate(SCRIPTS.values()))
+)
+_LEAST_PIECES = 1000  # English vocabularies have up to 488 of a script: its letters, and few words
+_LEAST_READABLE = 0.1  # share of the letters of a text
 _UNSPACED = late_pattern(f"[{HAN}{KANA}{WIDE_SIGNS}]")
 
 # Full-width punctuation that ends a word is left as it is: "：" ends one where ":" does not.
@@ -64,21 +82,39 @@ def is_unspaced(character: str) -> bool:
     return not character.isascii() and _UNSPACED.match(character) is not None
 
 
-def latin_share(text: str) -> float:
-    """Return the share of a text's letters that are Latin; 1 when it has no letters."""
-    if text.isascii():
+def scripts_of(vocabulary: Iterable[str]) -> tuple[str, ...]:
+    """Return the scripts besides Latin in which a model knows enough pieces of words."""
+    pieces: Counter[str] = Counter()
+    for character, count in Counter(piece[-1:] for piece in vocabulary).items():
+        if not character.isascii() and (script := _SCRIPT.match(character)):
+            pieces[str(script.lastgroup)] += count
+    return tuple(name for n, name in enumerate(SCRIPTS) if pieces[f"s{n}"] >= _LEAST_PIECES)
+
+
+def readable_share(text: str, scripts: Collection[str] | None) -> float:
+    """Return the share of a text's letters that are Latin or of these scripts.
+
+    It is 1 when the text has no letters, and for a model that reads every script (None).
+    """
+    if scripts is None or text.isascii():
         return 1.0
-    others = sum(map(str.isalpha, "".join(_NOT_LATIN.findall(text))))
+    others = sum(map(str.isalpha, "".join(_unread(tuple(scripts)).findall(text))))
     return 1.0 - others / sum(map(str.isalpha, text)) if others else 1.0
 
 
-def is_latin(text: str) -> bool:
-    """Tell whether a model that reads no other letters is given a text.
+@cache
+def _unread(scripts: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of the characters that no Latin alphabet in use and no such script has."""
+    return re.compile(f"[^\0-\u024f{''.join(SCRIPTS[name] for name in scripts)}]+")
+
+
+def is_readable(text: str, scripts: Collection[str] | None) -> bool:
+    """Tell whether a model that reads Latin and these scripts is given a text.
 
     Vectors of other texts would count for less than a thousandth in a search (see the stage
     `readable`), and Chinese takes as long to embed as English.
     """
-    return latin_share(text) >= _LEAST_LATIN
+    return readable_share(text, scripts) >= _LEAST_READABLE
 
 
 def one_width(text: str) -> str:

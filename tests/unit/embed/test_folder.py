@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import pre_tokenizers
 
 from dowse._embed.models import (
     KNOWN_MODELS,
@@ -34,7 +35,30 @@ def write(path: Path, content: Any) -> None:
 
 
 def test_an_unknown_model_is_read_from_its_files(folder: Path) -> None:
-    assert read_recipe(folder, "me/tiny") == ModelRecipe("me/tiny", "mean", 64, HIDDEN)
+    assert read_recipe(folder, "me/tiny") == ModelRecipe("me/tiny", "mean", 64, HIDDEN, scripts=())
+
+
+def test_the_vocabulary_says_which_scripts_a_model_reads(folder: Path) -> None:
+    words = [chr(0x4E00 + n) + chr(0x4E00 + n) for n in range(1200)]
+    write(
+        folder / "tokenizer.json", {"model": {"vocab": {word: n for n, word in enumerate(words)}}}
+    )
+    assert read_recipe(folder, "me/tiny").scripts == ("han",)
+    scored = [[f"▁{word}", -1.5] for word in words]  # as a unigram model lists them
+    write(folder / "tokenizer.json", {"model": {"vocab": scored}})
+    assert read_recipe(folder, "me/tiny").scripts == ("han",)
+
+
+def test_pieces_that_are_written_as_bytes_are_read_as_text(folder: Path) -> None:
+    alphabet = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words = [chr(0x430 + n % 32) + chr(0x430 + n // 32) for n in range(1024)]
+    pieces = [alphabet.pre_tokenize_str(word)[0][0] for word in words]
+    vocabulary = {piece: n for n, piece in enumerate(pieces)}
+    write(
+        folder / "tokenizer.json",
+        {"pre_tokenizer": {"type": "ByteLevel"}, "model": {"vocab": vocabulary}},
+    )
+    assert read_recipe(folder, "me/tiny").scripts == ("cyrillic",)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ class LatinEmbedder(HashEmbedder):
 
     @property
     def model(self) -> Model:
-        return replace(super().model, latin_only=True)
+        return replace(super().model, scripts=())
 
 
 @pytest.fixture

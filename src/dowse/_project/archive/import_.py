@@ -57,7 +57,7 @@ from dowse._project.engine import Engine, takes_vectors
 from dowse._project.indexing import PreparedDocument, store_documents
 from dowse._project.registry import ELSEWHERE, TRASH, Project, update_toml
 from dowse._project.workspace import Workspace
-from dowse._text.scripts import is_latin
+from dowse._text.scripts import is_readable
 from dowse._util.files import (
     PRIVATE_FILE,
     make_private_folder,
@@ -422,7 +422,8 @@ def _vectors(
         if one.vector is None:
             continue
         text = embedding_text(title, one.header_path, one.text, context)
-        key, vector = text_key(text), _vector(one.vector, dimensions, is_readable=is_latin(text))
+        is_latin = is_readable(text, ())  # of others a model may have read nothing
+        key, vector = text_key(text), _vector(one.vector, dimensions, is_readable=is_latin)
         # Those of a document that are too many for memory can be made again.
         if key in wanted and len(found) * dimensions < _NUMBERS_OF_DOCUMENT:
             found[key] = vector
