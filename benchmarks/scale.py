@@ -2,29 +2,32 @@
 
     python tools/postgresql_server.py FOLDER &
     python benchmarks/scale.py parity DATA --url URL --search postgresql --sets dendron-vault
-    python benchmarks/scale.py growth --url URL --stores embedded,local,postgresql
+    python benchmarks/scale.py growth --chunks 10000,100000
 
 DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
-copies it into the database and asks both the same. `growth` writes chunks with random vectors and
-words into each store in one run, and asks each of them at every size. A store is `embedded`, or
-what store.search says; a Milvus Lite's server comes from tools/milvus_lite_server.py.
+copies it into the database and asks both the same. `growth` starts a server for each store, writes
+chunks with random vectors and words into all of them in turn, and asks each of them at every size.
+A store is `embedded`, or what searches PostgreSQL: `local`, `postgresql` or `milvus-lite`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import os
 import random
-import resource
 import statistics
+import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,6 +62,11 @@ from dowse._search.request import SearchRequest
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
+
+from milvus_lite_server import MilvusLite
+from postgresql_server import Postgresql
+
 DIMENSIONS = 384
 _CHUNKS_PER_DOCUMENT = 20
 
@@ -77,9 +85,8 @@ def main() -> None:
     one.add_argument("--as-is", action="store_true", help="index nothing: compare what is there")
     one.set_defaults(run=parity)
     two = commands.add_parser("growth")
-    two.add_argument("--url", required=True)
     two.add_argument("--chunks", default="10000,100000")
-    two.add_argument("--stores", default="local,postgresql,embedded")
+    two.add_argument("--stores", default="embedded,local,postgresql,milvus-lite")
     two.set_defaults(run=growth)
     arguments = parser.parse_args()
     arguments.run(arguments)
@@ -250,65 +257,121 @@ def shape(explanation: Any) -> object:
 
 # ── Growth ───────────────────────────────────────────────────────────────────
 
+_SLICES = 5  # parts of a size that the stores write in turn
+_TURNS, _ASKED = 8, 5  # how often the stores are asked in turn, and so many queries at once
+
 
 def growth(arguments: argparse.Namespace) -> None:
-    """Prints insert rate, query times and memory of both stores as they grow."""
-    print(
-        "| chunks | store | insert/s | vector p50/p95 | 3 words p50/p95 | filtered p50 | memory |"
-    )
-    print("|---|---|---|---|---|---|---|", flush=True)
-    for name in arguments.stores.split(","):
-        # Each store has a process of its own, so that memory is that of one store.
-        process = multiprocessing.get_context("spawn").Process(target=grow, args=(name, arguments))
-        process.start()
-        process.join()
+    """Prints insert rate, query times and memory of stores that grow next to each other.
+
+    They write and search in turn, so that what else the machine does slows all of them alike.
+    """
+    names, before = arguments.stores.split(","), 0
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=_memory())))
+        folder.chmod(0o755)
+        stores = [stack.enter_context(Grown(name, folder / name)) for name in names]
+        print("| chunks | store | insert/s | vector | 3 words | vector, a tenth | memory |")
+        print("|---|---|---|---|---|---|---|", flush=True)
+        for count in map(int, arguments.chunks.split(",")):
+            edges = [before + (count - before) * one // _SLICES for one in range(_SLICES + 1)]
+            wrote = dict.fromkeys(names, 0.0)
+            for start, end in itertools.pairwise(edges):
+                for store in stores:
+                    wrote[store.name] += store.do("fill", start, end, end == count)
+            times: dict[tuple[str, str], list[float]] = {}
+            for turn in range(_TURNS + 1):
+                for kind in SEARCHES:
+                    for store in stores:
+                        took = store.do("ask", kind, turn)
+                        times.setdefault((store.name, kind), []).extend(took if turn else ())
+            for store in stores:
+                asked = " | ".join(
+                    f"{statistics.median(some):.1f} / {statistics.quantiles(some, n=20)[-1]:.1f} ms"
+                    for some in (times[store.name, kind] for kind in SEARCHES)
+                )
+                rate, memory = (count - before) / wrote[store.name], store.memory()
+                print(f"| {count:,} | {store.name} | {rate:.0f} | {asked} | {memory} |", flush=True)
+            before = count
 
 
-def grow(name: str, arguments: argparse.Namespace) -> None:
-    """The rows of one store: it is filled to one size after the other."""
-    options = StoreOptions(timeout=600.0)
-    if name != "embedded":
-        options = StoreOptions(url=arguments.url, search=name, index="FLAT", timeout=600.0)
-    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
-        project = Project("growth", Path(folder) / "growth", (Path(folder),))
-        store = open_store(project, options, TextAnalyzer(KeywordOptions()), lambda _: None)
-        try:
-            before = 0
-            for count in map(int, arguments.chunks.split(",")):
-                measure(name, store, before, count)
-                before = count
-        finally:
-            store.discard()
-            store.close()
+class Grown:
+    """A store in a process of its own, with a server of its own if it needs one."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        folder.mkdir(mode=0o755)
+        self._servers: list[Postgresql | MilvusLite] = []
+        options = StoreOptions(timeout=600.0)
+        if name != "embedded":
+            self._servers.append(Postgresql(folder / "database"))
+            self._servers[0].start()
+            search = name
+            if name == "milvus-lite":
+                self._servers.append(MilvusLite(folder / "milvus"))
+                self._servers[1].start()
+                search = self._servers[1].url
+            url = self._servers[0].url
+            options = StoreOptions(url=url, search=search, index="FLAT", timeout=600.0)
+        mine, other = multiprocessing.Pipe()
+        context = multiprocessing.get_context("spawn")
+        self._process = context.Process(target=serve, args=(folder, options, other), daemon=True)
+        self._process.start()
+        self._pipe = mine
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.join()
+        for server in self._servers:
+            server.kill()
+
+    def do(self, *what: Any) -> Any:
+        """Let the process do something; returns how long it took, in seconds or ms."""
+        self._pipe.send(what)
+        return self._pipe.recv()
+
+    def memory(self) -> str:
+        """What the process uses, and what its servers use, in MB."""
+        own = _memory_of([self._process.pid or 0])
+        families = [
+            [server.process.pid if isinstance(server, MilvusLite) else server.process]
+            for server in self._servers
+            if server.process
+        ]
+        return f"{own} MB" + "".join(f" + {_memory_of(one)} MB" for one in families)
 
 
-def measure(name: str, store: Store, before: int, count: int) -> None:
-    """Fills a store from one size to the next, and prints a row of the table."""
-    began = time.perf_counter()
-    fill(store, before, count)
-    rate = (count - before) / (time.perf_counter() - began)
-    vector, words, filtered = (
-        ask(store, search) for search in (by_vector, by_words, by_vector_in_a_folder)
-    )
-    print(
-        f"| {count:,} | {name} | {rate:.0f} | {vector[0]:.1f} / {vector[1]:.1f} ms"
-        f" | {words[0]:.1f} / {words[1]:.1f} ms | {filtered[0]:.1f} ms | {_own_memory():.0f} MB |",
-        flush=True,
-    )
+def serve(folder: Path, options: StoreOptions, pipe: Connection) -> None:
+    """Fills and asks a store, as it is told to."""
+    project = Project("growth", folder, (folder,))
+    store = open_store(project, options, TextAnalyzer(KeywordOptions()), lambda _: None)
+    while True:
+        what, *values = pipe.recv()
+        if what == "fill":
+            began = time.perf_counter()
+            fill(store, *values)
+            pipe.send(time.perf_counter() - began)
+        else:
+            pipe.send(ask(store, *values))
 
 
-def fill(store: Store, before: int, count: int) -> None:
+def fill(store: Store, before: int, count: int, is_last: bool) -> None:
     """Writes documents of twenty chunks each, until there are so many chunks."""
     rng = np.random.default_rng(before)
     with store.write() as writing:
         if not before:
             writing.start({"model": "random", "dimensions": DIMENSIONS})
         for start in range(before // _CHUNKS_PER_DOCUMENT, count // _CHUNKS_PER_DOCUMENT, 25):
-            put = [document(number, _WORDS) for number in range(start, start + 25)]
+            end = min(start + 25, count // _CHUNKS_PER_DOCUMENT)
+            put = [document(number, _WORDS) for number in range(start, end)]
             texts = [one.chunked.embedding_text(part) for one in put for part in one.chunked.chunks]
             vectors = {text_key(text): unit(rng) for text in texts}
             writing.apply(Batch(put=tuple(put), vectors=vectors))
-        writing.tidy(0)
+        if is_last:
+            writing.tidy(0)
 
 
 def document(number: int, words: Sequence[str]) -> IndexedDocument:
@@ -340,15 +403,15 @@ def unit(rng: np.random.Generator) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), np.float32)
 
 
-def ask(store: Store, search: Callable[[Any, random.Random], object]) -> tuple[float, float]:
-    """The median and the 95th percentile of a search in ms, opening included, after a warm-up."""
-    rng, times = random.Random(3), []  # noqa: S311  (no cryptography)
-    for turn in range(45):
+def ask(store: Store, kind: str, turn: int) -> list[float]:
+    """The times of a few searches in ms, opening included."""
+    rng, times = random.Random(turn), []  # noqa: S311  (no cryptography)
+    for _ in range(_ASKED):
         began = time.perf_counter()
         with store.read() as reading:
-            search(reading, rng)
-        times += [(time.perf_counter() - began) * 1000] if turn >= 5 else []
-    return statistics.median(times), statistics.quantiles(times, n=20)[-1]
+            SEARCHES[kind](reading, rng)
+        times.append((time.perf_counter() - began) * 1000)
+    return times
 
 
 def by_vector(reading: Any, rng: random.Random) -> object:
@@ -366,6 +429,12 @@ def by_vector_in_a_folder(reading: Any, rng: random.Random) -> object:
     return reading.vectors.nearest(vector, 30, among)
 
 
+SEARCHES: dict[str, Callable[[Any, random.Random], object]] = {
+    "vector": by_vector,
+    "words": by_words,
+    "filtered": by_vector_in_a_folder,
+}
+
 _WORDS = vocabulary()
 
 
@@ -373,8 +442,22 @@ def _memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
 
-def _own_memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _memory_of(processes: Sequence[int]) -> int:
+    """What processes and their children use, in MB; what they share is counted once."""
+    family, known = list(processes), set(processes)
+    stats = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            stats[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
+    for _ in range(2):
+        family = [one for one, parent in stats.items() if one in known or parent in known]
+        known.update(family)
+    total = 0
+    for one in known:
+        with suppress(OSError):
+            rolled = Path(f"/proc/{one}/smaps_rollup").read_text()
+            total += int(rolled.partition("\nPss:")[2].split()[0])
+    return total // 1024
 
 
 if __name__ == "__main__":

@@ -126,11 +126,9 @@ class OpenReplica(Protocol):
     @property
     def is_whole(self) -> bool:
         """Whether no file that is still being read was truncated since it was opened."""
-        ...
 
     def keys(self) -> set[ChunkKey]:
         """List all the chunks it holds."""
-        ...
 
 
 class OpenKeywords(OpenReplica, KeywordSearch, Protocol):
@@ -138,7 +136,6 @@ class OpenKeywords(OpenReplica, KeywordSearch, Protocol):
 
     def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
         """Find chunks in which the terms follow each other, by key; all when there are none."""
-        ...
 
 
 class OpenVectors(OpenReplica, VectorSearch, Protocol):
@@ -155,38 +152,30 @@ class Replica(Protocol[_Opened_co]):
     @property
     def name(self) -> str:
         """What its manifest and its folders are called."""
-        ...
 
     @property
     def terms_only(self) -> bool:
         """Whether a new vector does not concern it."""
-        ...
 
     def create(self, database: Database) -> ReplicaManifest:
         """Begin an empty index, in a new folder."""
-        ...
 
     def take(
         self, manifest: ReplicaManifest, database: Database, changed: list[ChunkKey] | None
     ) -> ReplicaManifest:
         """Apply the changed chunks, or all. Idempotent."""
-        ...
 
     def is_current(self, manifest: ReplicaManifest) -> bool:
         """Tell whether its files are those of the manifest; raise `Damaged` when they cannot be."""
-        ...
 
     def left_of(self, manifest: ReplicaManifest) -> Mapping[str, FileSum]:
         """List the files of a manifest that are still in use when it is not current."""
-        ...
 
     def is_worn(self, manifest: ReplicaManifest, database: Database, *, thorough: bool) -> bool:
         """Tell whether deleted chunks have left so much behind that it should be built again."""
-        ...
 
     def open(self, manifest: ReplicaManifest) -> _Opened_co | None:
         """Open the index that a manifest describes; None when a writer has moved on from it."""
-        ...
 
 
 _AnyReplica = Replica[OpenKeywords] | Replica[OpenVectors]

@@ -92,46 +92,36 @@ class SearchEngine(Protocol):
 
     def create(self, name: str, dimensions: int) -> None:
         """Make a place for rows."""
-        ...
 
     def put(self, name: str, rows: Sequence[Row]) -> None:
         """Write rows."""
-        ...
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
         """Remove rows, as far as there are any."""
-        ...
 
     def settle(self, name: str, chunks: int) -> None:
         """Make ready for searches, now that many rows were written, and let its alias name it."""
-        ...
 
     def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
         """Return the field and the terms of each sparse vector of some rows."""
-        ...
 
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all rows."""
-        ...
 
     def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the rows whose vectors have the highest inner products, best first.
 
         Their `dense` vectors are compared, or those of a field.
         """
-        ...
 
     def names(self, prefix: str) -> list[str]:
         """Return the places whose names begin so."""
-        ...
 
     def drop(self, name: str) -> None:
         """Remove a place with its rows."""
-        ...
 
     def close(self) -> None:
         """Close the connection; a later call opens it again."""
-        ...
 
 
 class _Built(NamedTuple):

@@ -59,19 +59,15 @@ class SqlConnection(Protocol):
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        ...
 
     def execute(self, query: str, values: Sequence[Any] = ..., /) -> Any:
         """Run one statement; return a cursor over its rows."""
-        ...
 
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Any:
         """Run one statement for each of some rows."""
-        ...
 
     def rollback(self) -> None:
         """End a transaction that is open, and what it has done."""
-        ...
 
 
 class Statements:

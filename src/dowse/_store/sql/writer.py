@@ -68,11 +68,9 @@ class Followers(Protocol):
 
     def catch_up(self, database: Database, *, repair: bool) -> None:
         """Bring them to the database's generation."""
-        ...
 
     def renew(self, database: Database, *, thorough: bool) -> None:
         """Build those again that changes have worn."""
-        ...
 
 
 class SqlWriter:
