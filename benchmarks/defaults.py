@@ -24,8 +24,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from dowse._project.evaluation.collections import Collection, Run, read_collection, sample
-from dowse._project.evaluation.evaluate import Bench, evaluation_folder, open_bench
-from dowse._project.evaluation.measures import compare, measure_queries
+from dowse._project.evaluation.evaluate import (
+    Bench,
+    compare,
+    evaluation_folder,
+    measure_queries,
+    open_bench,
+)
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import StrategyWeights

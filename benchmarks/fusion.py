@@ -21,8 +21,7 @@ import numpy as np
 
 from dowse._config.schema import change_search
 from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.evaluate import open_bench
-from dowse._project.evaluation.measures import compare, measure
+from dowse._project.evaluation.evaluate import compare, measure, open_bench
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 

@@ -17,8 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from dowse._project.evaluation.collections import Collection, Run, read_collection, sample
-from dowse._project.evaluation.evaluate import Bench, open_bench
-from dowse._project.evaluation.measures import Difference, compare, measure_queries, report
+from dowse._project.evaluation.evaluate import (
+    Bench,
+    Difference,
+    compare,
+    measure_queries,
+    open_bench,
+    report,
+)
 from dowse._project.workspace import Workspace
 
 SETS = "dendron-vault,k8s-en,github-docs,k8s-zh,tldr"

@@ -55,7 +55,7 @@ from dowse._project.evaluation.collections import (
     read_collection,
     sample,
 )
-from dowse._project.evaluation.measures import mean, measure_queries
+from dowse._project.evaluation.evaluate import mean, measure_queries
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace, open_store
 from dowse._search.request import SearchRequest

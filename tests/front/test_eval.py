@@ -16,12 +16,10 @@ from dowse._interfaces.cli.commands.evaluation import draw_eval
 from dowse._project.evaluation.evaluate import (
     AblationRow,
     ComparisonRecord,
-    EvalRecord,
-    MeasureRecord,
-)
-from dowse._project.evaluation.measures import (
     Difference,
+    EvalRecord,
     Latency,
+    MeasureRecord,
     Measures,
     RunReport,
     TypeReport,

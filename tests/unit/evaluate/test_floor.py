@@ -21,8 +21,7 @@ from dowse._embed.models import ModelCache, ShippedModel
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import read_collection
-from dowse._project.evaluation.evaluate import search_run
-from dowse._project.evaluation.measures import RunReport, report
+from dowse._project.evaluation.evaluate import RunReport, report, search_run
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest

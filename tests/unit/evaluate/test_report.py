@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dowse._project.evaluation.collections import Collection, JudgedQuery, Run
-from dowse._project.evaluation.measures import NAMES, compare_runs, report
+from dowse._project.evaluation.evaluate import NAMES, compare_runs, report
 
 
 def _queries() -> tuple[JudgedQuery, ...]:

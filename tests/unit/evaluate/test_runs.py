@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from dowse._model import Event, Hit
 from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import JudgedQuery, Run, as_trec, read_trec
-from dowse._project.evaluation.evaluate import search_run
-from dowse._project.evaluation.measures import measure
+from dowse._project.evaluation.evaluate import measure, search_run
 from dowse._search.request import SearchRequest
 from dowse.errors import Locked, NotFound, UsageError
 from vaults import index_notes

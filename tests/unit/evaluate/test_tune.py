@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from dowse._config.schema import Settings, change_search
-from dowse._project.evaluation import tune as tune_module
+from dowse._project.evaluation import own_queries as tune_module
 from dowse._project.evaluation.collections import JudgedQuery
-from dowse._project.evaluation.own_queries import own_queries
-from dowse._project.evaluation.tune import TuneRecord, gather_evidence, judged_queries, tune
+from dowse._project.evaluation.own_queries import (
+    TuneRecord,
+    gather_evidence,
+    judged_queries,
+    own_queries,
+    tune,
+)
 from dowse._project.workspace import Given, Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import SearchRequest

@@ -16,28 +16,29 @@ from dowse._interfaces.cli.commands.project import setting_names
 from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.evaluate import (
+    NAMES,
     AblationRow,
     ComparisonRecord,
     EvalRecord,
+    Measures,
+    RunReport,
+    UnanswerableReport,
     evaluate,
     open_bench,
     sides_of,
 )
-from dowse._project.evaluation.measures import NAMES, Measures, RunReport, UnanswerableReport
 from dowse._project.evaluation.own_queries import (
     FEW,
+    FOLDS,
     PER_KIND,
     OwnQuery,
+    TuneRecord,
+    gather_evidence,
     hidden_copy,
+    judged_queries,
     own_collection,
     own_queries,
     told_counts,
-)
-from dowse._project.evaluation.tune import (
-    FOLDS,
-    TuneRecord,
-    gather_evidence,
-    judged_queries,
     tune,
 )
 from dowse._project.indexing import fit_confidence
