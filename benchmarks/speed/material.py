@@ -15,7 +15,7 @@ from dowse._embed.open import open_embedder
 from dowse._embed.options import EmbedOptions
 from dowse._model import EmbeddedBatch, Matrix, Model, Vector, text_key
 from dowse._model.ports import Embedder
-from dowse._util.locations import locations
+from dowse._util.files import locations
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = (ROOT / "benchmarks" / "corpus" / "docs", ROOT / "examples" / "vault")

@@ -26,7 +26,7 @@ from benchmarks.speed.installing import Failed, Installed, install_dowse, instal
 from benchmarks.speed.material import questions, real_embedder, write_files
 from benchmarks.speed.peer_dowse import Known, measure_dowse, write_material
 
-from dowse._util.locations import locations
+from dowse._util.files import locations
 
 MODEL = "all-MiniLM-L6-v2"
 _ASKED = 45  # of which the first five are not counted

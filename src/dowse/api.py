@@ -34,8 +34,8 @@ from dowse._search.formats import within_texts
 from dowse._search.listing import SORTS, Counted, FieldValues, LinkGraph, ListedDocument, Sort
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import Mode
-from dowse._util.cancellation import raise_if_cancelled, until_given_up
-from dowse._util.locations import Locations, locations
+from dowse._util.files import Locations, locations
+from dowse._util.process import raise_if_cancelled, until_given_up
 from dowse.errors import NotFound, UsageError
 
 _P = ParamSpec("_P")

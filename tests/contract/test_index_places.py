@@ -16,7 +16,7 @@ from dowse._model.ports import Analyzer, IndexPlaces, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project, Projects
 from dowse._store.places import Places
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import Locked, UsageError
 from memory_store import MemoryStore
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import offline_day
-from dowse._embed.onnx import Session
+from dowse._embed.open import Session
 from dowse.errors import EmbedError
 from gates import find_tool
 from powerloss.trace import require_strace

@@ -149,7 +149,7 @@ def test_doctor_names_what_others_can_read_and_its_advice_works(
     home: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The folders of tests are in a private one, where everything is safe.
-    monkeypatch.setattr("dowse._util.locations._is_reachable", lambda _: True)
+    monkeypatch.setattr("dowse._util.files._is_reachable", lambda _: True)
     dowse("config", "set", "search.top_n", "3")
     _open_up(home)
     seen = dowse("doctor", "--json").json

@@ -15,7 +15,7 @@ from dowse._project.archive.import_ import import_project
 from dowse._project.engine import Engine
 from dowse._project.indexing import watch_folders
 from dowse._project.workspace import Workspace
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from powerloss.promises import ABSENT, begin, done
 from vaults import open_engine
 

@@ -21,7 +21,7 @@ from dowse._project.archive.import_ import MAY_SET, import_project
 from dowse._project.registry import Project
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import DowseError, UsageError
 from dowse.testing import HashEmbedder
 

@@ -20,7 +20,7 @@ from dowse._interfaces.cli.main import run
 from dowse._project.registry import Project, update_toml
 from dowse._project.workspace import Workspace
 from dowse._util.bounds import complaint
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import DowseError
 
 _CORPUS = sorted((Path(__file__).parent / "corpus" / "settings").iterdir())

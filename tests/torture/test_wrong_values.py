@@ -16,7 +16,7 @@ from dowse._project.archive.archive import export_project
 from dowse._project.engine import Engine
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import Filters, SearchRequest
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import Damaged, DowseError, NotFound, StampMismatch
 from dowse.testing import HashEmbedder
 from front.conftest import NOTES

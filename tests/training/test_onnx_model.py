@@ -22,7 +22,7 @@ from training.onnx_model import (
 
 from dowse._embed import models
 from dowse._embed.models import Pooling
-from dowse._embed.onnx import Session
+from dowse._embed.open import Session
 from dowse.errors import EmbedError
 from tiny_model import HEADS, HIDDEN, LAYERS, Family, make_source
 

@@ -10,7 +10,7 @@ import pytest
 
 from dowse._project.outputs import check_output, output_file, write_output
 from dowse._project.workspace import Workspace
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import Refused, UsageError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dowse._project.registry import Projects, closest, find_local_file, update_toml
 from dowse._project.workspace import INDEXES
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import BadSettings, NotFound, UsageError
 
 

@@ -13,7 +13,7 @@ import pytest
 from dowse import Dowse
 from dowse._project.archive.archive import export_project
 from dowse._project.workspace import Workspace
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.api import Asking, Opening
 from dowse.testing import HashEmbedder
 

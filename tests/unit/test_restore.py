@@ -15,14 +15,14 @@ import pytest
 from command_line import process
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import BadSettings, UsageError
 
 _PROCESSES = 4
 _CHANGE = """
 import sys
 from pathlib import Path
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse._project.workspace import Workspace
 home, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 workspace = Workspace(Locations(home / "config", home / "data", home / "cache"))

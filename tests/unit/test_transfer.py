@@ -44,7 +44,7 @@ from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
 from dowse._store.store import EmbeddedStore
 from dowse._text.analyzer import TextAnalyzer
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import (
     Damaged,
     DowseError,
@@ -966,7 +966,7 @@ def test_a_folder_without_a_lock_is_kept_while_it_may_be_in_the_making(
 def test_an_import_that_is_killed_is_cleared_away(theirs: Workspace, sample: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path;"
-        "from dowse._util.locations import Locations;"
+        "from dowse._util.files import Locations;"
         "from dowse._project.archive.import_ import staging\n"
         "with staging(Locations(*map(Path, sys.argv[1:]))) as folder:\n"
         "    (folder / 'x').write_text('half')\n"

@@ -11,7 +11,7 @@ from dowse._config.schema import Layer, combine
 from dowse._project.engine import Parts
 from dowse._project.registry import Project
 from dowse._project.workspace import Given, Workspace
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.testing import HashEmbedder
 from memory_store import MemoryStore
 

@@ -9,7 +9,7 @@ from dowse._model import IndexReport
 from dowse._project.indexing import watch_project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations, locations
+from dowse._util.files import Locations, locations
 from dowse.errors import BadSettings, Locked, NotFound, Refused, UsageError
 
 

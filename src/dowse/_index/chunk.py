@@ -19,7 +19,7 @@ from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
 from dowse._text.markdown import LineNumbers
 from dowse._text.scripts import is_unspaced
 from dowse._text.sentences import is_finished, sentence_ends
-from dowse._util.cancellation import Deadline
+from dowse._util.process import Deadline
 
 
 def chunk(

@@ -28,7 +28,7 @@ from dowse._model import (
     context_of,
 )
 from dowse._model.ports import Analyzer, Embedder, IndexWriter
-from dowse._util.cancellation import Clock
+from dowse._util.process import Clock
 
 _MANY = 20  # changed files: to embed fewer takes about a second
 _FILES = 64  # of the first batch at most

@@ -42,8 +42,7 @@ from dowse._model import (
 from dowse._model.ports import Analyzer
 from dowse._text.analyzer import terms_of
 from dowse._text.file_names import ALWAYS, TEXT, kind_of
-from dowse._util.cancellation import Clock, Deadline, TookTooLong
-from dowse._util.process import cores
+from dowse._util.process import Clock, Deadline, TookTooLong, cores
 
 # A file changed so shortly before it was read may change again unseen: within a tick of the clock
 # that stamps it. Some file systems count only seconds, or pairs of them.

@@ -14,7 +14,7 @@ from dowse._index.source.load import load
 from dowse._index.source.roots import Root
 from dowse._index.source.walk import walk
 from dowse._model import FileState, LeftOut, Shard, SourceFile
-from dowse._util.cancellation import TookTooLong
+from dowse._util.process import TookTooLong
 
 
 class Changes(Struct):

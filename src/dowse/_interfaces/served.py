@@ -22,7 +22,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes, urlencode
 import msgspec
 
 from dowse import __version__
-from dowse._util.locations import Locations, locations
+from dowse._util.files import Locations, locations
 
 if TYPE_CHECKING:
     from dowse._interfaces.cli.call import Call

@@ -24,7 +24,7 @@ from dowse._project.engine import Engine
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import open_to_others, secure, short_path
+from dowse._util.files import open_to_others, secure, short_path
 from dowse._util.messages import counted, hide_secrets, size
 from dowse.errors import DowseError
 

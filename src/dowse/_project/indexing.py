@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dowse._index.pipeline import run_indexing
-from dowse._index.source.watch import watch
+from dowse._index.source.walk import watch
 from dowse._model import (
     Announce,
     Batch,

@@ -19,16 +19,17 @@ from dowse._model import Finding
 from dowse._model.ports import IndexPlaces
 from dowse._util.files import (
     UNREADABLE,
+    Locations,
     locked,
     make_private_folder,
     move_folder,
     read_small,
     remove_folder,
+    secure,
     sync_folder,
     update_file,
     why_unreadable,
 )
-from dowse._util.locations import Locations, secure
 from dowse.errors import BadSettings, NotFound, UsageError
 
 LOCAL_FILE = "dowse.toml"

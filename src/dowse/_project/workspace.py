@@ -37,7 +37,7 @@ from dowse._project.registry import ALL, Project, Projects, closest, find_local_
 from dowse._store.places import Places
 from dowse._store.vectors import VectorReplica
 from dowse._text.analyzer import TextAnalyzer
-from dowse._util.locations import Locations, locations, secure
+from dowse._util.files import Locations, locations, secure
 from dowse._util.messages import counted
 from dowse._util.process import cores
 from dowse.errors import NotFound, Refused, UsageError

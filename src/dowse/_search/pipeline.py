@@ -75,7 +75,7 @@ from dowse._search.understand import (
     understand_query,
     weigh_by_type,
 )
-from dowse._util.cancellation import raise_if_cancelled
+from dowse._util.process import raise_if_cancelled
 
 
 class SearchSettings(RetrievalSettings, frozen=True):

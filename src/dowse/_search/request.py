@@ -15,7 +15,7 @@ from dowse._model.ports import Analyzer, IndexReader
 from dowse._text.dates import EXAMPLES, day_of, moment_of
 from dowse._text.matching import Sign
 from dowse._util.arrays import np
-from dowse._util.cancellation import raise_if_cancelled
+from dowse._util.process import raise_if_cancelled
 from dowse.errors import UsageError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from dowse._interfaces.http.security import Access, Limits
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
-from dowse._util.cancellation import GivenUp, raise_if_cancelled
+from dowse._util.process import GivenUp, raise_if_cancelled
 from tiny_model import make_model
 
 API = "/api/v1"

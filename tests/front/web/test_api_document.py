@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from dowse._interfaces.http.render import render
-from dowse._util.cancellation import GivenUp, until_given_up
+from dowse._util.process import GivenUp, until_given_up
 
 ADDRESS = "/api/v1/document"
 

@@ -25,7 +25,7 @@ from dowse._interfaces.http.server import OwnSocket
 from dowse._interfaces.served import socket_path
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
-from dowse._util.locations import locations
+from dowse._util.files import locations
 from dowse._util.process import is_running
 from serving import serving
 

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from command_line import with_ctrl_c
 from dowse._embed.models import KNOWN_MODELS, LocalModel
-from dowse._embed.onnx import CrossEncoder, OnnxEmbedder
-from dowse._embed.open import open_embedder, open_model, pull, remove
+from dowse._embed.open import CrossEncoder, OnnxEmbedder, open_embedder, open_model, pull, remove
 from dowse._embed.options import EmbedOptions
 from dowse.errors import BadSettings, EmbedError, UsageError, WeightsMissing
 from tiny_model import HIDDEN, make_model

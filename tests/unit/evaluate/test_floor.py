@@ -25,7 +25,7 @@ from dowse._project.evaluation.evaluate import RunReport, report, search_run
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 _WEIGHTS = Path(__file__).parents[3] / "training" / "weights" / DEFAULT_MODEL

@@ -11,7 +11,7 @@ from dowse._project.engine import Engine
 from dowse._project.evaluation.own_queries import OwnQuery, hidden_copy, joined, own_queries
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.testing import HashEmbedder
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus" / "docs"

@@ -24,7 +24,7 @@ from dowse._project.evaluation.own_queries import (
 )
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
-from dowse._util.locations import Locations
+from dowse._util.files import Locations
 from dowse.errors import Locked
 from dowse.testing import HashEmbedder
 

@@ -12,7 +12,7 @@ from dowse._config.schema import Settings
 from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions, ReadOptions
-from dowse._util.cancellation import Deadline, TookTooLong
+from dowse._util.process import Deadline, TookTooLong
 from dowse.errors import BadSettings
 from vaults import open_engine
 

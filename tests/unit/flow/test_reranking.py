@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.onnx import CrossEncoder
-from dowse._embed.open import open_model
+from dowse._embed.open import CrossEncoder, open_model
 from dowse._embed.options import EmbedOptions
 from dowse._model import Hit, header_line, silent
 from dowse._project.workspace import rerankers

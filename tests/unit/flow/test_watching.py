@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._index.source.watch import MASS
+from dowse._index.source.walk import MASS
 from dowse._model import Event, IndexReport
 from dowse._project.engine import Engine
 from dowse._project.indexing import watch_folders

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dowse._index.markdown.blocks import block_skeleton, one_byte_per_character
-from dowse._index.markdown.references import inline_skeleton
+from dowse._index.markdown.document import inline_skeleton
 
 TEXTS = ["", "plain", "ü漢🎉", "a\0b\rc", "\ud800", "&amp;", "e\u0301 \u2028"]
 

@@ -9,7 +9,7 @@ from dowse._index.options import ReadOptions
 from dowse._index.source.files import Unreadable
 from dowse._index.source.load import canvas_text, load
 from dowse._model import SourceFile
-from dowse._util.cancellation import Deadline, TookTooLong
+from dowse._util.process import Deadline, TookTooLong
 
 
 def _card(name: str, x: int, y: int, **more: object) -> dict[str, object]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dowse._index.options import ReadOptions
-from dowse._index.source.pictures import MOST_BYTES, read_picture
+from dowse._index.source.load import MOST_BYTES, read_picture
 from dowse._index.source.roots import Root
 from dowse.errors import NotFound
 

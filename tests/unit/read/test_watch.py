@@ -10,7 +10,7 @@ import pytest
 
 from dowse._index.options import ReadOptions
 from dowse._index.source.roots import Root
-from dowse._index.source.watch import FLOOD, MASS, EventFilter, watch
+from dowse._index.source.walk import FLOOD, MASS, EventFilter, watch
 from dowse._model import Event
 from dowse.errors import DowseError
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dowse._index.markdown.references import plain_text
+from dowse._index.markdown.document import plain_text
 from dowse._text.markdown import plain
 
 

@@ -14,7 +14,7 @@ from tree_sitter import Language, Node, Parser, TreeCursor
 from dowse._model import Block, BlockKind, CodeBlock
 from dowse._text.markdown import FENCE, LineNumbers, closing_fence
 from dowse._util import limits
-from dowse._util.cancellation import Deadline
+from dowse._util.process import Deadline
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
 

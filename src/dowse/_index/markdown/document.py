@@ -1,34 +1,47 @@
-"""Source text → document."""
+"""Read a document from its source text: its blocks, fields, links and tags."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
+import tree_sitter_markdown
+from msgspec import Struct, field
 from msgspec.structs import replace
+from tree_sitter import Language, Node, Parser
 
-from dowse._index.markdown.blocks import MOST_NESTED, Outline, plain_blocks, read_blocks
+from dowse._index.markdown.blocks import (
+    MOST_NESTED,
+    Outline,
+    Stretch,
+    mask,
+    mask_unless_kept,
+    one_byte_per_character,
+    plain_blocks,
+    read_blocks,
+)
 from dowse._index.markdown.frontmatter import (
     Frontmatter,
     Problem,
+    clean_tag,
+    is_usable,
     read_fields,
     read_frontmatter,
     read_properties,
     read_related,
     without_repeats,
 )
-from dowse._index.markdown.references import (
-    Definitions,
-    References,
-    plain_text,
-    read_definitions,
-    read_references,
-)
-from dowse._model import Document, Fields, Heading, LeftOut
+from dowse._model import Document, Fields, Heading, LeftOut, Link
 from dowse._text.file_names import INDEX_PAGES, is_plain
-from dowse._text.markdown import LineNumbers, without_attributes, without_obsidian_comments
+from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
+from dowse._text.markdown import LineNumbers, plain, without_attributes, without_obsidian_comments
+from dowse._text.matching import fold
 from dowse._util import limits
-from dowse._util.cancellation import Deadline
+from dowse._util.process import Deadline
 
 
 def parse(
@@ -201,3 +214,307 @@ def _problems(
     ]
     reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
     return tuple(LeftOut(document_id, reason, whole=False) for reason in reasons)
+
+
+# ── Links and tags ──────────────────────────────────────────────────────────────
+
+_LANGUAGE = Language(tree_sitter_markdown.inline_language())
+_LINKS = {"inline_link", "full_reference_link", "collapsed_reference_link", "shortcut_link"}
+
+Definitions = Mapping[str, str]
+"""Folded label of a link definition → the address it stands for, as written."""
+
+
+def read_definitions(text: str, outline: Outline) -> Definitions:
+    """Read the link definitions of a document; the first of a label counts."""
+    found: dict[str, str] = {}
+    for label, address in outline.definitions:
+        folded = _fold_label(text[label.start + 1 : label.end - 1])
+        found.setdefault(folded, text[address.start : address.end])
+    return found
+
+
+def _fold_label(label: str) -> str:
+    """Return a label of a link definition as labels are compared: case and spaces do not count."""
+    return " ".join(label.split()).casefold()
+
+
+_SHORTCUT = re.compile(r"(?<![\]\[!\\])\[([^\[\]]++)\](?![\[(])")
+
+
+def plain_text(markup: str, definitions: Definitions) -> str:
+    """Return what a reader sees of a heading or a label, on one line, without its markup."""
+    if definitions:
+        markup = _SHORTCUT.sub(
+            lambda found: found[1] if _fold_label(found[1]) in definitions else found[0], markup
+        )
+    return " ".join(plain(markup, shortcodes=False).split())
+
+
+# ── A paragraph, heading or cell → its Markdown links, and what is not prose ──
+
+# The grammar's time can grow with the square of the brackets and backticks it is given. With this
+# many the worst text known takes ten milliseconds; what has more is read in parts, cut at the ends
+# of lines and links.
+_MOST_MARKS = 500
+_BETWEEN_PARTS = re.compile(r"\n|(?<=[)\]])[ \t]+")
+_MARK = re.compile(r"[\[\]()<>`!]")
+
+_SPECIAL = re.compile(r"[`<\\]|\]\(|\]\[")
+_NO_EMPHASIS = bytes.maketrans(b"*_~$", b"xxxx")
+_INLINE = re.compile(
+    rb"""
+      \]\( (?P<address> [^\s()<>"'\\]* ) \)
+    | (?P<kept> \\` | < [^>]* > | \]\( [^)]* \) )
+    | (?: [^\\<>\[\]()`!] | ! (?!\[) | \\ [^`] )+
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKETS = re.compile(rb"(?<!\\) \[ ([^\[\]]*) \] (?! [\[(] )", re.VERBOSE)
+_NESTED_BRACKETS = 3
+
+
+class MarkdownLink(NamedTuple):
+    """A link as written; offsets count from the start of the text it was found in."""
+
+    start: int
+    label: str  # with its markup
+    address: str
+
+
+class Inline(Struct):
+    """What was found in one stretch of text."""
+
+    links: list[MarkdownLink] = field(default_factory=list)
+    hidden: list[tuple[int, int]] = field(default_factory=list)  # code, HTML, links; in order
+    unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
+
+    def hides(self, offset: int) -> bool:
+        """Return whether what is at `offset` is no prose."""
+        before = bisect_right(self.hidden, offset, key=lambda span: span[0])
+        return before > 0 and offset < self.hidden[before - 1][1]
+
+
+def _read_inline(text: str, definitions: Definitions) -> Inline:
+    """Read the links of a stretch of text and note what is not prose in it."""
+    found = Inline()
+    if not _SPECIAL.search(text) and not (definitions and "[" in text):
+        return found
+    for start, end, marks in _pieces(text):
+        if marks > _MOST_MARKS:
+            found.unread.append(start)
+            found.hidden.append((start, end))
+            continue
+        part = text[start:end]
+        skeleton = inline_skeleton(part, lambda label: _fold_label(label) in definitions)
+        for node in Parser(_LANGUAGE).parse(skeleton).root_node.named_children:
+            place = start + node.start_byte
+            if node.type in _LINKS:
+                found.links.append(MarkdownLink(place, *_read_link(part, node, definitions)))
+            if node.type != "backslash_escape" and not text.startswith("![[", place):
+                found.hidden.append((place, start + node.end_byte))
+    return found
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and marks of the text's parts: one, unless it has too many marks."""
+    start = marks = 0
+    if len(text) > _MOST_MARKS:
+        starts = (match.end() for match in _BETWEEN_PARTS.finditer(text))
+        for part_start, part_end in pairwise(chain([0], starts, [len(text)])):
+            more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
+            if marks + more > _MOST_MARKS and start < part_start:
+                yield start, part_start, marks
+                start, marks = part_start, 0
+            marks += more
+    yield start, len(text), marks
+
+
+def _read_link(text: str, node: Node, definitions: Definitions) -> tuple[str, str]:
+    """Return the label of a link, and its address."""
+    parts = {part.type: text[part.start_byte : part.end_byte] for part in node.named_children}
+    label = parts.get("link_text", "")
+    if node.type == "inline_link":
+        return label, parts.get("link_destination", "")
+    reference = parts.get("link_label", "")[1:-1] or label
+    return label, definitions.get(_fold_label(reference), "")
+
+
+def inline_skeleton(text: str, is_label: Callable[[str], bool]) -> bytes:
+    """Return the text as the inline grammar needs it to tell links and code from the rest."""
+    source = one_byte_per_character(text).translate(_NO_EMPHASIS)
+    # What is never closed opens nothing, but the grammar would try again and again.
+    for opening, masked, closing in ((b"<", b"x", b">"), (b"](", b"]x", b")")):
+        last = source.rfind(closing) + 1
+        source = source[:last] + source[last:].replace(opening, masked)
+
+    def mask_inline(match: re.Match[bytes]) -> bytes:
+        if match.lastgroup == "address":
+            return b"](" + b"x" * len(match["address"]) + b")"
+        return mask_unless_kept(match)
+
+    def mask_unless_label(match: re.Match[bytes]) -> bytes:
+        return match[0] if is_label(text[match.start(1) : match.end(1)]) else mask(match)
+
+    skeleton = _INLINE.sub(mask_inline, source)
+    # Brackets without a label of a definition: the grammar takes every pair for a link, and would
+    # not see that `[a [b] c](d)` is one.
+    for _ in range(_NESTED_BRACKETS):
+        skeleton = _BRACKETS.sub(mask_unless_label, skeleton)
+    return skeleton
+
+
+# ── All of them ──────────────────────────────────────────────────────────────
+
+_QUOTE_MARKS = re.compile(r"(?<=\n)[ \t>]+")
+_COMMENT_MARK = re.compile("%%")
+# `#tag` and `#nested/tag`, by Obsidian's rules. Everything may belong to a tag but spaces and
+# punctuation; "-", "_" and "/" may.
+_TAG = re.compile(
+    r"""(?<!\S)\#
+    ([^\s\x00-\x1f!-,.:-@\[-^`{-\x7f\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f]+)""",
+    re.VERBOSE,
+)
+_SAYS_NOTHING = re.compile(r"[\d/_-]*")
+
+
+class References(Struct):
+    """Links and tags in the order of the text, and what was too much, with the line it is on."""
+
+    links: list[Link] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)  # folded name → as first spelled
+    cuts: dict[str, int] = field(default_factory=dict)
+
+
+def read_references(
+    text: str,
+    outline: Outline,
+    definitions: Definitions,
+    lines: LineNumbers,
+    deadline: Deadline,
+) -> References:
+    """Find the links and tags outside code, HTML and comments."""
+    found = _Collector(len(text), lines)
+    for place in outline.inlines:
+        for part in _parts(text, place):
+            deadline.check()
+            _read_prose(text[part.start : part.end], part, definitions, found)
+    return found.end()
+
+
+def _parts(text: str, place: Stretch) -> Iterator[Stretch]:
+    """Yield a stretch of prose, in parts of whole lines or words where it is very long."""
+    start = place.start
+    while place.end - start > limits.PROSE:
+        most = start + limits.PROSE
+        end = max(text.rfind(blank, start, most) + 1 for blank in ("\n", " "))
+        end = end if end > start else most
+        yield place._replace(start=start, end=end)
+        start = end
+    yield place._replace(start=start)
+
+
+def _read_prose(prose: str, place: Stretch, definitions: Definitions, found: _Collector) -> None:
+    may_hold_tags = "#" in prose and _TAG.search(prose) is not None
+    if "[" not in prose and "%%" not in prose and not may_hold_tags:
+        return
+    if found.is_full and "#" not in prose and "%%" not in prose:
+        return
+    if place.quoted:
+        prose = _QUOTE_MARKS.sub(lambda marks: " " * len(marks[0]), prose)
+    inline = _read_inline(prose, definitions)
+    items: list[tuple[int, Link | str | None]] = [
+        *_links(prose, inline, definitions),
+        *_tags(prose, inline),
+        *(
+            (mark.start(), None)
+            for mark in _COMMENT_MARK.finditer(prose)
+            if not inline.hides(mark.start())
+        ),
+    ]
+    for offset, item in sorted(items, key=lambda each: each[0]):
+        found.take(place.start + offset, item)
+    for offset in inline.unread[:1]:
+        found.note("brackets", place.start + offset)
+
+
+def _links(prose: str, inline: Inline, definitions: Definitions) -> Iterator[tuple[int, Link]]:
+    for written in inline.links:
+        if destination := read_destination(written.address):
+            label = plain_text(written.label, definitions)
+            yield written.start, Link("relative", *destination, label, 0)
+    for match in WIKILINK.finditer(prose) if "[[" in prose else ():
+        link = read_wikilink(match)
+        if not link.target or inline.hides(match.start()):
+            continue
+        if not leads_away(link) and not is_media(link.target):
+            yield match.start(), Link(link.kind, link.target, link.anchor, link.label, 0)
+
+
+def _tags(prose: str, inline: Inline) -> Iterator[tuple[int, str]]:
+    if "#" not in prose:
+        return
+    wikilinks = Inline(hidden=[match.span() for match in WIKILINK.finditer(prose)])
+    for match in _TAG.finditer(prose):
+        name, offset = clean_tag(match[1]), match.start()
+        if not (_SAYS_NOTHING.fullmatch(name) or inline.hides(offset) or wikilinks.hides(offset)):
+            yield offset, name
+
+
+class _Collector:
+    """Takes what is found in the order of the text, without what is between two "%%".
+
+    Only what is kept is held: a document can hold millions of links and tags.
+    """
+
+    def __init__(self, length: int, lines: LineNumbers) -> None:
+        self._lines = lines
+        self._most_links = limits.most_links(length)
+        self._most_characters = length + limits.LINK_TEXT
+        self._links = self._characters = 0  # of the links so far
+        self._kept = References()
+        self._commented: References | None = None  # since a "%%" that nothing has closed yet
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further link is taken."""
+        return "links" in self._kept.cuts
+
+    def note(self, what: str, offset: int) -> None:
+        """Note that something was too much."""
+        self._kept.cuts.setdefault(what, self._lines.at(offset))
+
+    def take(self, offset: int, item: Link | str | None) -> None:
+        """Take a link, the name of a tag, or None for a "%%"."""
+        current = self._kept if self._commented is None else self._commented
+        if item is None:
+            self._commented = References() if self._commented is None else None
+        elif isinstance(item, Link):
+            self._take_link(offset, item, current.links)
+        elif (folded := fold(item)) not in current.tags:
+            if not is_usable(item):
+                self.note("tag", offset)
+            elif len(current.tags) >= limits.TAGS:
+                self.note("tags", offset)
+            else:
+                current.tags[folded] = item
+
+    def _take_link(self, offset: int, link: Link, links: list[Link]) -> None:
+        size = len(link.target) + len(link.anchor) + len(link.label)
+        if len(link.target) > limits.LINK or len(link.anchor) > limits.LINK:
+            self.note("link", offset)
+        elif self._links >= self._most_links or self._characters + size > self._most_characters:
+            self.note("links", offset)
+        else:
+            self._links += 1
+            self._characters += size
+            label = link.label[: limits.LINK]
+            links.append(replace(link, label=label, line=self._lines.at(offset)))
+
+    def end(self) -> References:
+        """Return what was found; a "%%" that is never closed opens nothing."""
+        if left := self._commented:
+            self._kept.links.extend(left.links)
+            for folded, name in left.tags.items():
+                self._kept.tags.setdefault(folded, name)
+        return self._kept

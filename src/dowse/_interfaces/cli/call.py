@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.shell_completion import CompletionItem
 
-from dowse._util.files import make_private_folder, read_small, replace_file
-from dowse._util.locations import locations
+from dowse._util.files import locations, make_private_folder, read_small, replace_file
 from dowse.errors import DowseError, Refused, UsageError
 
 if TYPE_CHECKING:

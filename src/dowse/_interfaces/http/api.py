@@ -22,7 +22,7 @@ from dowse._config.parameters import (
 )
 from dowse._interfaces.http.routes import ROUTES, ApiCall, ErrorRecord, Route
 from dowse._interfaces.served import folder_of, is_own
-from dowse._util.cancellation import until_given_up
+from dowse._util.process import until_given_up
 from dowse.errors import DowseError, EmbedError, IndexUnusable, NotFound, Refused, UsageError
 
 _STATUS: tuple[tuple[type[DowseError], int], ...] = (

@@ -34,7 +34,7 @@ from dowse._text.markdown import (
     shortcode_text,
     without_attributes,
 )
-from dowse._util.cancellation import raise_if_cancelled
+from dowse._util.process import raise_if_cancelled
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})
 _HARMLESS = nh3.ALLOWED_TAGS - {"area", "img", "map", "style"} | {"input", "mark"}

@@ -32,7 +32,7 @@ from dowse._config.parameters import Arguments, Parameter
 from dowse._config.presets import PRESETS
 from dowse._config.request import build_request, filters_of, option, options_of
 from dowse._config.schema import known_settings, preset_values, settable
-from dowse._index.source.pictures import read_picture
+from dowse._index.source.load import read_picture
 from dowse._interfaces.http.render import render, targets_of
 from dowse._interfaces.records import (
     CountedListRecord,

@@ -44,8 +44,7 @@ from dowse._model import Event, IndexReport
 from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
-from dowse._util.files import make_private_folder
-from dowse._util.locations import Locations, secure
+from dowse._util.files import Locations, make_private_folder, secure
 from dowse._util.metrics import CONTENT_TYPE, Figures, Labels, Metrics
 from dowse.errors import DowseError, UsageError
 

@@ -41,7 +41,7 @@ from dowse._interfaces.served import PROJECT, NotAnswered, find_server, folder_o
 from dowse._model import DocumentEntry
 from dowse._text.dates import iso
 from dowse._text.file_names import media_type
-from dowse._util.cancellation import until_given_up
+from dowse._util.process import until_given_up
 from dowse.errors import DowseError
 
 if TYPE_CHECKING:

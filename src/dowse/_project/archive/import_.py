@@ -60,13 +60,14 @@ from dowse._project.workspace import Workspace
 from dowse._text.scripts import is_readable
 from dowse._util.files import (
     PRIVATE_FILE,
+    Locations,
     make_private_folder,
     move_folder,
     remove_folder,
     replace_file,
+    secure,
     sync_folder,
 )
-from dowse._util.locations import Locations, secure
 from dowse.errors import BadSettings, Damaged, DowseError, Locked, Refused, UsageError
 
 _LONGEST_NAME = 200  # bytes; file systems take 255, and an ending is added

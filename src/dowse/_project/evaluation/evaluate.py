@@ -1,6 +1,12 @@
-"""What `dowse eval` does: search a judged collection in some ways, and judge what was found.
+"""Search a judged collection in some ways, and judge what was found, for `dowse eval`.
 
 A collection is a project of its own, indexed in the cache: never the user's own index.
+
+Measures are the usual ones, as `trec_eval` and `ir-measures` compute them. Gains are linear: a
+document of grade 2 is worth two of grade 1. What has no grade is worth nothing.
+
+Two runs answer the same queries, so the differences per query are compared: a sign-flip test says
+how often chance alone would give as large a mean difference, a bootstrap how far it can be trusted.
 """
 
 from __future__ import annotations
@@ -347,13 +353,13 @@ def open_bench(
         )
     chosen = dict(overrides or {})
     folder = evaluation_folder(workspace, collection.documents, chosen)
-    documents, names = collection.documents.resolve(), {}
+    documents, names = collection.documents.resolve(), dict[str, str]()
     if not documents.is_dir():  # a corpus.jsonl
         documents = folder / "docs"
         names = lay_out(collection.documents, documents)
     project = Project(collection.name, folder, (documents,))
-    here = {"store.url": "", **chosen}  # a copy is of no use to other machines
-    with workspace.open(project, here, announce, fetch=True) as engine:
+    overrides = {"store.url": "", **chosen}  # a copy is of no use to other machines
+    with workspace.open(project, overrides, announce, fetch=True) as engine:
         withheld = workspace.settings(project).withheld
         try:
             indexed = engine.index(announce=announce)

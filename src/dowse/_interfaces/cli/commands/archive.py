@@ -15,8 +15,7 @@ from dowse._model import Counts
 from dowse._project.archive.archive import ExportRecord, export_project
 from dowse._project.archive.import_ import import_project
 from dowse._project.archive.move import MoveRecord, move_project
-from dowse._util.files import real_path
-from dowse._util.locations import short_path
+from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
 
 

@@ -36,8 +36,7 @@ from dowse._model import Neighbour, Passage, Related
 from dowse._project.outputs import check_output, write_output
 from dowse._search.listing import SORTS, Counted, Filter, Sort
 from dowse._text.file_names import CONVERTED, kind_of
-from dowse._util.files import real_path
-from dowse._util.locations import short_path
+from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, safe, size
 from dowse.errors import DowseError, NotFound, UsageError
 

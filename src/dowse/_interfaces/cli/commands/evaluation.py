@@ -45,8 +45,7 @@ from dowse._project.indexing import fit_confidence
 from dowse._project.outputs import check_output, write_output
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
-from dowse._util.files import real_path
-from dowse._util.locations import short_path
+from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted
 from dowse.errors import UsageError
 

@@ -23,8 +23,7 @@ from dowse._interfaces.cli.commands.serve import start_logging, takes_logging
 from dowse._interfaces.cli.draw import Part, duration, line, sentence, stage_times, table
 from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
-from dowse._util.files import real_path
-from dowse._util.locations import short_path
+from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
 
 INCOMPLETE = 3

@@ -18,8 +18,7 @@ from dowse._interfaces.cli.draw import folded, line, table
 from dowse._interfaces.records import ProjectRecord, ProjectsRecord
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
-from dowse._util.files import real_path, typed_path
-from dowse._util.locations import short_path
+from dowse._util.files import real_path, short_path, typed_path
 from dowse._util.messages import hide_in_value
 from dowse.errors import DowseError, NotFound, Refused, UsageError
 

@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from dowse._interfaces.cli.call import Call, Command, LazyGroup, pass_call
 from dowse._project.introduction import introduction_of
-from dowse._util.files import real_path
-from dowse._util.locations import locations
+from dowse._util.files import locations, real_path
 from dowse._util.process import cores
 from dowse.errors import Refused, UsageError
 

@@ -26,8 +26,7 @@ from dowse._project.doctor import (
     check_models,
     check_project,
 )
-from dowse._util.files import real_path
-from dowse._util.locations import short_path
+from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
 from dowse.errors import BadSettings, UsageError
 
