@@ -53,9 +53,9 @@ def test_what_is_embedded_before_a_text_is_what_the_index_was_built_with(store: 
     with store.write() as writing:
         writing.start({**STAMP, "chunk": {"context": "none"}})
         writing.apply(Batch(put=(made,)))
-        assert waiting_texts(writing) == ["# B\n\n", "beta"]
+        assert waiting_texts(writing) == ["# B", "beta"]
         writing.remember({text_key("beta"): vector_of("beta")})
-        assert waiting_texts(writing) == ["# B\n\n"]
+        assert waiting_texts(writing) == ["# B"]
 
 
 def test_a_batch_brings_vectors_to_chunks_that_were_waiting_elsewhere(store: Store) -> None:
@@ -131,7 +131,9 @@ def test_vectors_of_chunks(store: Store) -> None:
         found = reading.vectors.of([keys[2], keys[0], keys[3], 999])
         assert list(found) == [keys[2], keys[0]]
         for chunk in reading.catalogue.chunks(list(found)):
-            expected = vector_of(chunk.text).astype(np.float16).astype(np.float32)
+            expected = (
+                vector_of(chunk.embedding_text("title")).astype(np.float16).astype(np.float32)
+            )
             assert found[chunk.key].dtype == np.float32
             assert found[chunk.key].tolist() == expected.tolist()
         assert reading.vectors.of([]) == {}

@@ -109,6 +109,12 @@ def print_chunks(case: Case) -> Iterator[str]:
             yield f"    {own!r}"
 
 
+def print_embedded(case: Case) -> Iterator[str]:
+    cut = chunk(case.document, ChunkOptions())
+    for each in cut.chunks:
+        yield from cut.embedding_text(each).split("\n")
+
+
 def print_query(case: Case) -> Iterator[str]:
     for line in case.document.text.splitlines():
         yield line
@@ -158,6 +164,7 @@ PRINTERS: dict[str, Callable[[Case], Iterator[str]]] = {
     "parse/tags": print_tags,
     "chunk/headers": print_chunks,
     "chunk/fixed": print_chunks,
+    "chunk/embedded": print_embedded,
     "query/words": print_query,
     "query/phrases": print_query,
     "query/exclusions": print_query,

@@ -230,10 +230,17 @@ class ChunkedDocument(Struct, frozen=True):
 def embedding_text(
     title: str, header_path: tuple[str, ...], text: str, context: Context = "title"
 ) -> str:
-    """Return what the embedder reads of a chunk: title and header path, a blank line, the text."""
-    paths = {"title": titled_path(title, header_path), "headings": header_path, "none": ()}
-    path = paths[context]
-    return f"{header_line(path)}\n\n{text}" if path else text
+    """Return what the embedder reads of a chunk: title and header path, a blank line, the text.
+
+    All as people read it, and without a title that is no word; a chunk of pictures is read as it is
+    written.
+    """
+    from dowse._text.embedded import says_something, shown  # noqa: PLC0415  not every command embeds
+
+    named = title if says_something(title) else ""
+    paths = {"title": titled_path(named, header_path), "headings": header_path, "none": ()}
+    head = shown(header_line(paths[context]))
+    return "\n\n".join(filter(None, (head, shown(text)))) or text
 
 
 def titled_path(title: str, header_path: tuple[str, ...]) -> tuple[str, ...]:
@@ -258,7 +265,7 @@ Stamp = dict[str, Any]
 PARSE_VERSION = 4
 CHUNK_VERSION = 2
 ANALYZE_VERSION = 3
-EMBEDDING_TEXT_VERSION = 2
+EMBEDDING_TEXT_VERSION = 3
 
 
 def context_of(stamp: Stamp | None) -> Context:

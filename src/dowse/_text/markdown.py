@@ -277,11 +277,11 @@ _BETWEEN_WORDS = (
     "h[1-6]|hr|iframe|img|input|li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|"
     "thead|tr|ul|video"
 )
-# Anything else between angle brackets may be meant: `Vec<String>`.
-_TAG = late_pattern(
+TAG = late_pattern(
     rf"</?(?:(?:{_INSIDE_WORDS})|(?P<between>{_BETWEEN_WORDS}))(?:\s[^<>]{{0,1000}})?/?>",
     re.IGNORECASE,
 )
+"""A tag of HTML. Anything else between angle brackets may be meant: `Vec<String>`."""
 _STARS = re.compile(r"(\*{1,3})(?=[^\s*])([^*]++)(?<=[^\s*])\1")
 # What a tag of a site generator has left empty: `**{% octicon "gear" %} Settings**`.
 _PADDED = re.compile(r"(?<![\w*])\*\* +([^\s*][^*]*)(?<=[^\s*])\*\*(?![\w*])")
@@ -318,7 +318,7 @@ def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
     if "<" in text:
         text = _COMMENT.sub("", text)
         text = _ADDRESS.sub(lambda address: address[1].translate(_HIDE), text)
-        text = _TAG.sub(lambda tag: " " if tag["between"] else "", text)
+        text = TAG.sub(lambda tag: " " if tag["between"] else "", text)
     if "[" in text:
         text = _IMAGE.sub(lambda image: _words(image[1]), _FOOTNOTE.sub("", text))
         text = _LINK.sub(r"\1", text)
