@@ -159,6 +159,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     rank: Annotated[int, "From 1."] = 1
     match: Annotated[Match, "How well it fits the query."] = "weak"
     reason: Annotated[str, "Why, in plain words."] = ""
+    without: Annotated[tuple[str, ...], "Key words of the query that are not in it."] = ()
     score: Annotated[float, "The confidence behind `match`, 0 to 1."]
     id: Annotated[str, "Of the best chunk, or section; `dowse get` takes its first digits too."]
     section: Annotated[str, "Id of its section."]

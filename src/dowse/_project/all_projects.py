@@ -14,6 +14,7 @@ from dowse._model import Hit, Response, Sentence
 from dowse._project.engine import Engine
 from dowse._project.registry import ALL, Project, Projects
 from dowse._search.answer import answer_of
+from dowse._search.hits import missing_from
 from dowse._search.request import SearchRequest
 from dowse._search.state import MOST_RESULTS
 from dowse.errors import DowseError, IndexUnusable, NotFound
@@ -138,7 +139,9 @@ def _merged(
     common = set.intersection(*(set(one.notices) for one in found.values()))
     notices = [one for one in next(iter(found.values())).notices if one in common]
     for name, response in found.items():
-        notices += [f"{name}: {one}" for one in response.notices if one not in common]
+        known = {*common, *missing_from(response.hits)}  # what other projects may have
+        notices += [f"{name}: {one}" for one in response.notices if one not in known]
+    notices += [one for one in missing_from(hits) if one not in common]
     return Response(
         project=ALL,
         query=query,

@@ -13,6 +13,7 @@ confidence is cautious. benchmarks/results/confidence.md has the reliability.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from operator import mul
@@ -29,6 +30,7 @@ from dowse._text.scripts import is_unspaced, readable_share
 from dowse._util.arrays import np
 from dowse._util.bounds import Options
 from dowse._util.files import read_small, replace_file
+from dowse._util.messages import listed
 
 
 class CalibrateOptions(Options, frozen=True):
@@ -379,21 +381,20 @@ def has_no_good_match(search: SearchState) -> bool:
     out_of_domain = search.domain is not None and search.domain.odds < 0
     if not out_of_domain or search.settings.threshold.min_confidence >= 0:
         return False
-    words = QueryWords(search.query, search.parts.analyzer.query_terms)
+    words = QueryWords.of(search)
     first = search.candidates[:_FIRST]
     return bool(first) and not any(
-        one.stored.key in search.named or _words_in(one, words).complete for one in first
+        one.stored.key in search.named or words_in(one, words).complete for one in first
     )
 
 
-def label(search: SearchState, candidate: Candidate, words: QueryWords) -> tuple[Match, str]:
-    """Label a candidate, and give the reason."""
+def label(search: SearchState, candidate: Candidate, found: WordsFound) -> tuple[Match, str]:
+    """Label a candidate in which these words were found, and give the reason."""
     listed = candidate.places and all(one.strategy == "listing" for one in candidate.places)
     if listed or not search.has_words:
         return "strong", "meets the filters"
     if name := search.named.get(candidate.stored.key):
         return "strong", f"exact {name.kind}"
-    found = _words_in(candidate, words)
     match: Match = "weak"
     if search.fitted and not search.no_good_match:
         match = label_of(candidate.score)
@@ -401,6 +402,8 @@ def label(search: SearchState, candidate: Candidate, words: QueryWords) -> tuple
         # Nobody knows what such a score means, so only words can speak for a result.
         likely = found.complete or (search.hypothesis and candidate.score >= _EVEN)
         match = "likely" if likely else "weak"
+    if found.lacks_rarest:  # the query turns on it: "export to Kindle" is not about export to PDF
+        match = "likely" if match == "strong" else "weak"
     if search.hypothesis:
         return match, "close in meaning"
     return match, found.reason(place.strategy for place in candidate.places)
@@ -416,8 +419,8 @@ def label_of(confidence: float) -> Match:
 # ── The words of the query in a result ───────────────────────────────────────
 
 
-def _words_in(candidate: Candidate, words: QueryWords) -> WordsFound:
-    """Count the words in what a result is made of: its document's fields, headings and passages."""
+def words_in(candidate: Candidate, words: QueryWords) -> WordsFound:
+    """Look for the words in a result: in its document's fields, headings and passages."""
     passages = [one.stored for one in (candidate, *candidate.others, *candidate.weaker)]
     texts = [
         *candidate.stored.document.fields.texts().values(),
@@ -433,6 +436,8 @@ class WordsFound(Struct, frozen=True):
     found: int
     total: int  # words that say something; of several spellings of one word, one
     parts: bool = False  # there are terms of the query, be they a part of a word only
+    without: tuple[str, ...] = ()  # the key words that are not there, as written
+    lacks_rarest: bool = False  # the rarest of all words is one of these
 
     @property
     def complete(self) -> bool:
@@ -440,7 +445,11 @@ class WordsFound(Struct, frozen=True):
         return self.found == self.total > 0
 
     def reason(self, strategies: Iterable[str]) -> str:
-        """Say why a passage was found that these strategies have ranked."""
+        """Say why a passage was found that these strategies have ranked, and what it lacks."""
+        lacking = f"without {listed(self.without)}" if self.found and self.without else ""
+        return ", ".join(filter(None, (self._found(strategies), lacking)))
+
+    def _found(self, strategies: Iterable[str]) -> str:
         if not self.total:
             return ""
         if not self.found and self.parts:  # `getUserById` finds "user"
@@ -457,26 +466,44 @@ class WordsFound(Struct, frozen=True):
         return f"{only}{self.found} of {self.total} words found"
 
 
+_EDGES = re.compile(r"\A\W+|\W+\Z")
+# Words that ask, or that could be said of anything: no passage lacks them.
+_COMMON = """
+    actually anyone anything best big bigger biggest call called could deep different difference do
+    does easily easy everything exactly explain far fast find first found give go good great happen
+    happened happens help high instead keep kind large larger largest latest let like little long
+    longer look make making many mean meaning means name need new number often old one people please
+    possible purpose reason right say says see seen show small someone something sort tell thing
+    things time try two use used useful using want way ways work works
+"""
+_ASKING = frozenset(_COMMON.split())
+_KEY_SHARE, _ALWAYS_RARE = 0.02, 3  # a word is rare in this share of the passages, or so few
+_MOST_MISSING = 3  # words that a result is said to be without
+
+
 class QueryWords:
     """The words of a query that a person would look for in a passage."""
 
-    def __init__(self, query: Query, terms_of: TermsOf) -> None:
+    def __init__(
+        self, query: Query, terms_of: TermsOf, held: Mapping[str, int] | None = None, size: int = 0
+    ) -> None:
+        """Take the words; `held` says in how many of the `size` passages each term occurs."""
         self.wanted = Wanted(query.terms)  # what is looked for; it remembers the words it has seen
         self._terms_of = terms_of
-        # Of each word the terms of which one is enough to find it.
+        # Of each word the terms of which one is enough to find it, and how it is written.
         searched = frozenset(query.terms)
-        distinct = dict.fromkeys(map(frozenset, query.alternatives))
-        grouped = frozenset[str]().union(*distinct)
+        words = dict.fromkeys(map(frozenset, query.alternatives), "")
+        grouped = frozenset[str]().union(*words)
         for word in query.text.split():
             terms = searched.intersection(terms_of(word)) - grouped
             if any(map(is_unspaced, word)):  # no blanks between its words: each term is one
-                distinct |= dict.fromkeys(frozenset([term]) for term in sorted(terms))
+                words |= dict.fromkeys((frozenset([term]) for term in sorted(terms)), "")
             elif terms:
                 # Of `auth-server` the whole counts: "server" alone is something else. `get_user` is
                 # the same whole as `getUser`.
                 whole = max(terms, key=lambda term: (len(term), term)).replace("_", "")
-                distinct[frozenset(term for term in terms if term.replace("_", "") == whole)] = None
-        words = list(distinct)
+                same = frozenset(term for term in terms if term.replace("_", "") == whole)
+                words.setdefault(same, _EDGES.sub("", word))
         # Those that OR joins are one: any of them is what was asked for.
         for condition in query.conditions:
             if condition.kind == "any" and not condition.negated:
@@ -484,13 +511,29 @@ class QueryWords:
                 wanted = frozenset(term for values in phrases for term in values)
                 joined = [word for word in words if not word.isdisjoint(wanted)]
                 if len(joined) > 1:
-                    words = [word for word in words if word not in joined]
-                    words.append(frozenset[str]().union(*joined))
+                    words = {one: text for one, text in words.items() if one not in joined}
+                    words[frozenset[str]().union(*joined)] = ""
         self._words = words
+        held = held or {}
+        self._held = {word: max(held.get(term, 0) for term in word) for word in words}
+        rare = max(_ALWAYS_RARE, _KEY_SHARE * size)
+        self.key = {  # the words that the query turns on: rare in the index, or unknown to it
+            word: text
+            for word, text in words.items()
+            if size and text and self._held[word] <= rare and text.casefold() not in _ASKING
+        }
+
+    @classmethod
+    def of(cls, search: SearchState) -> QueryWords:
+        """Return the words of the query of a search."""
+        query, size = search.query, search.reader.keyword.size
+        held = search.frequencies("body", query.terms)
+        # A possible answer is the user's guess: that a word of it is not there says nothing.
+        return cls(query, search.parts.analyzer.query_terms, held, 0 if search.hypothesis else size)
 
     def found_in(self, texts: Iterable[str]) -> WordsFound:
         """Count the words that some texts have between them."""
-        left, parts = self._words, False
+        left, parts = list(self._words), False
         for text in texts:
             if not left:  # the rest need not be read
                 break
@@ -501,4 +544,11 @@ class QueryWords:
                 found = self.wanted.among(self._terms_of(text))
             left = [word for word in left if word.isdisjoint(found)]
             parts = parts or bool(found)
-        return WordsFound(len(self._words) - len(left), len(self._words), parts)
+        missing = sorted((word for word in left if word in self.key), key=self._held.__getitem__)
+        return WordsFound(
+            len(self._words) - len(left),
+            len(self._words),
+            parts,
+            tuple(self.key[word] for word in missing[:_MOST_MISSING]),
+            bool(missing) and self._held[missing[0]] == min(self._held.values()),
+        )

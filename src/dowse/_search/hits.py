@@ -15,7 +15,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from dowse._model import Hit, OtherPassage, StoredChunk
-from dowse._search.confidence import QueryWords, label
+from dowse._search.confidence import QueryWords, label, words_in
 from dowse._search.documents import is_stale
 from dowse._search.state import Candidate, SearchState
 from dowse._text.dates import iso
@@ -32,17 +32,14 @@ from dowse._text.markdown import (
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced, late_pattern
 from dowse._text.sentences import sentence_ends
+from dowse._util.messages import listed
 
 
 def make_hits(
     search: SearchState, candidates: Sequence[Candidate], offset: int = 0
 ) -> tuple[Hit, ...]:
     """Make the hits for these candidates, ranked from the first after `offset`."""
-    reader, words, hits = (
-        search.reader,
-        QueryWords(search.query, search.parts.analyzer.query_terms),
-        [],
-    )
+    reader, words, hits = search.reader, QueryWords.of(search), []
     ids = {candidate.document for candidate in candidates}
     edges = reader.links.of(ids) if ids else []
     files = cache(reader.catalogue.files)  # needed only when a file's time has changed
@@ -59,7 +56,8 @@ def make_hits(
                 passage = passage.replace(f"{{{{fm.{name}}}}}", " ".join(values))
         found = excerpt(passage, words.wanted, search.parts.analyzer.query_terms, rarity)
         first_line, last_line, text = _shown(candidate)
-        match, reason = label(search, candidate, words)
+        present = words_in(candidate, words)
+        match, reason = label(search, candidate, present)
         own = [edge for edge in edges if document.id in (edge.source, edge.target)]
         out = dict.fromkeys(edge.target for edge in own if edge.target not in (None, document.id))
         into = dict.fromkeys(edge.source for edge in own if edge.source != document.id)
@@ -68,6 +66,7 @@ def make_hits(
                 rank=rank,
                 match=match,
                 reason=reason,
+                without=present.without,
                 score=candidate.score,
                 id=candidate.section.id if candidate.section else chunk.id,
                 section=chunk.section,
@@ -91,6 +90,13 @@ def make_hits(
             )
         )
     return tuple(hits)
+
+
+def missing_from(hits: Sequence[Hit]) -> list[str]:
+    """Say which key words of the query none of the results has."""
+    first, *others = [hit.without for hit in hits] or [()]
+    missing = [word for word in first if all(word in one for one in others)]
+    return [f"No result has {listed(missing)}."] if missing else []
 
 
 def _shown(candidate: Candidate) -> tuple[int, int, str]:

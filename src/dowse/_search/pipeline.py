@@ -58,7 +58,7 @@ from dowse._search.fusion import (
     put_named_first,
     trust_the_readable,
 )
-from dowse._search.hits import make_hits
+from dowse._search.hits import make_hits, missing_from
 from dowse._search.state import SearchState, cap_scores
 from dowse._search.strategies import (
     RetrievalSettings,
@@ -395,7 +395,7 @@ def run_search(search: SearchState) -> Response:
         counts=search.counts,
         seconds=seconds,
         calibration=search.calibration,
-        notices=tuple(search.notices),
+        notices=(*search.notices, *missing_from(hits)),
     )
     if not search.candidates:
         return _explain_emptiness(search, response)

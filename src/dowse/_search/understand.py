@@ -21,6 +21,7 @@ from dowse._text.matching import fold_word
 from dowse._text.scripts import late_pattern
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, Options
+from dowse._util.messages import listed
 
 _COMPLETIONS = 50  # words that stand for one prefix
 _BEGINNINGS = 10  # words that stand for one that nothing holds
@@ -260,11 +261,6 @@ def _with_words(
 def _whole(terms: list[str]) -> str:
     """Choose the term for a whole word: of `auth-server` not "server", which is not meant."""
     return max(terms, key=len, default="")
-
-
-def listed(words: list[str]) -> str:
-    """List words for a notice, each in quotes."""
-    return ", ".join(f'"{word}"' for word in words)
 
 
 def _with_notices(query: Query, notices: list[str]) -> Query:

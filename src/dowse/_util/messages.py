@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TypeVar
 
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a count with the word for what it counts."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """List words, each in quotes."""
+    return ", ".join(f'"{word}"' for word in words)
 
 
 def size(count: float) -> str:

@@ -79,3 +79,39 @@ def test_each_word_of_a_text_without_blanks_counts() -> None:
     assert total > 1
     assert words.found_in(["数据库备份"]).complete
     assert 0 < words.found_in(["数据库"]).found < total
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "without"),
+    [
+        ("export to Kindle", "Export a note as a PDF file.", ("Kindle",)),
+        ("export to Kindle", "Kindles are a target of the export.", ()),
+        ("Kindle, Kobo or Nook?", "A Kobo.", ("Kindle", "Nook")),
+        ("what is the best way to use export", "A note.", ()),  # many have it; the rest asks
+        ("数据库 Kindle", "export", ("Kindle",)),  # terms of a text without blanks are no words
+        ("auth-server Kindle", "the server", ("Kindle", "auth-server")),
+        ("a b3 c4 d5 e6 f7", "nothing", ("b3", "c4", "d5")),  # three are enough
+    ],
+)
+def test_a_rare_word_that_a_result_lacks_is_named(
+    query: str, text: str, without: tuple[str, ...]
+) -> None:
+    held = {"export": 300, "auth-server": 1, "server": 400}
+    found = QueryWords(_query(query), _TERMS, held, 1000).found_in([text])
+    assert found.without == without
+    assert found.lacks_rarest == bool(without)
+    if found.found and without:
+        assert found.reason([]).endswith(", ".join(f'"{one}"' for one in without))
+
+
+def test_only_the_rarest_word_of_a_query_lowers_the_label() -> None:
+    words = QueryWords(_query("export Kindle lantern"), _TERMS, {"export": 9, "lantern": 2}, 1000)
+    assert words.found_in(["export a lantern"]).lacks_rarest
+    lacking = words.found_in(["export to a Kindle"])
+    assert (lacking.without, lacking.lacks_rarest) == (("lantern",), False)
+
+
+def test_a_passage_with_a_word_that_is_put_in_lacks_nothing() -> None:
+    query = _query("export", ("kindl", "kobo"))
+    words = QueryWords(query, _TERMS, {"export": 900}, 1000)
+    assert not words.found_in(["export"]).without
