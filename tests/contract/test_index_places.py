@@ -44,9 +44,9 @@ class Elsewhere:
         with store.read() as reading:
             return reading.catalogue.roots()
 
-    def undisturbed(self, project: Path) -> AbstractContextManager[object]:
+    def undisturbed(self, project: Path, wait: float = 0) -> AbstractContextManager[object]:
         store = self._known(project)
-        return store.write() if store else nullcontext()
+        return store.write(wait) if store else nullcontext()
 
     def carry(self, project: Path, to: Path) -> None:
         name = (project / "name-on-the-server").read_text()

@@ -51,3 +51,10 @@ def test_help_can_be_asked_for_as_a_command(
 ) -> None:
     assert dowse(*line).out == dowse(*same).out
     assert "Usage: dowse" in dowse(*line).out
+
+
+def test_a_sentence_is_offered_as_a_search_and_nothing_that_empties(dowse: Dowse) -> None:
+    told = dowse("restore", "my", "backup").err
+    assert "Did you mean project restore or search 'restore my backup'?" in told
+    for word in ("restore", "rset", "resett"):
+        assert "reset" not in dowse(word).err.replace(f"'{word}'", "")

@@ -138,7 +138,7 @@ def test_status(indexed: Path, dowse: Dowse) -> None:
     assert told.code == 0
     assert "up to date" in told.out
     (indexed / "new.md").write_text("# New\n", "utf-8")
-    assert "1 new since: dowse index -p vault" in dowse("status").out
+    assert "1 new since the last run: dowse index -p vault" in dowse("status").out
     shape = dowse("status", "--json").json
     assert shape["freshness"] == {"new": 1, "changed": 0, "deleted": 0}
     assert shape["counts"]["documents"] == 5

@@ -123,3 +123,56 @@ def test_a_name_may_have_spaces(vault: Path, dowse: Dowse, workspace: Workspace)
 
 def test_trust_without_a_file(dowse: Dowse) -> None:
     assert dowse("project", "trust").code == 2
+
+
+def test_a_moved_folder_is_recognised_and_keeps_its_index(
+    indexed: Path, home: Path, dowse: Dowse
+) -> None:
+    moved = home / "moved"
+    indexed.rename(moved)
+    assert "is not here. If it has moved: dowse project move vault" in dowse("status").out
+    told = dowse("index", moved)
+    assert told.code == 2
+    assert "the files of the project vault are in" in told.err
+    assert "dowse project move vault" in told.err
+    assert [one["name"] for one in dowse("project", "list", "--json").json["projects"]] == ["vault"]
+
+    assert dowse("project", "move", "vault", home / "nowhere").code == 2
+    assert dowse("project", "move", "vault", moved).code == 0
+    told = dowse("index", "-p", "vault", "--json").json
+    assert (told["unchanged"], told["added"], told["embedded"]) == (5, 0, 0)
+    assert told["roots"] == [str(moved)]
+
+
+def test_of_several_folders_the_one_that_is_gone_has_moved(
+    vault: Path, home: Path, dowse: Dowse
+) -> None:
+    first, second = home / "first", home / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    assert dowse("project", "add", first, second, "--name", "both").code == 0
+    told = dowse("project", "move", "both", vault)
+    assert told.code == 2
+    assert "not clear which of the 2 folders" in told.err
+    second.rmdir()
+    assert dowse("project", "move", "both", vault, "--json").json["roots"] == [
+        str(first),
+        str(vault),
+    ]
+
+
+def test_another_folder_makes_a_project_of_its_own(indexed: Path, home: Path, dowse: Dowse) -> None:
+    indexed.rename(home / "away")
+    other = home / "other"
+    other.mkdir()
+    (other / "a.md").write_text("# A\n", "utf-8")
+    assert dowse("index", other).code == 0
+
+
+def test_an_empty_folder_makes_no_project(home: Path, dowse: Dowse) -> None:
+    (home / "empty").mkdir()
+    told = dowse("index", home / "empty")
+    assert told.code == 2
+    assert "no document in" in told.err
+    assert ".markdown, .md, .mdx" in told.err
+    assert dowse("project", "list", "--json").json["projects"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ from dowse._interfaces.http.server import application
 from dowse._model import Event, silent
 from dowse._project.pool import EnginePool
 from dowse._project.state import UnfinishedRun, noted, unfinished_run
-from dowse._project.workspace import Workspace
-from dowse.errors import DowseError
+from dowse._project.workspace import Given, Workspace
+from dowse.errors import DowseError, NotFound
+from dowse.testing import HashEmbedder
 
 
 class _Stopped(DowseError):
@@ -108,3 +110,64 @@ def test_a_run_of_few_files_is_not_noted(tmp_path: Path) -> None:
         assert run == UnfinishedRun(os.getpid(), 3, 20)
         assert run.is_running
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_without_all_vectors_is_not_up_to_date_and_the_next_one_counts_the_whole(
+    many: Path, dowse: Dowse
+) -> None:
+    workspace = Workspace(given=Given(embedder=HashEmbedder()))
+    events: list[Event] = []
+
+    def stop(event: Event) -> None:
+        events.append(event)
+        if event.unit == "chunks":
+            raise _Stopped("Enough.", "Stop.")
+
+    project, _ = workspace.select_for_indexing("many", [many], many)
+    with workspace.open(project) as engine, pytest.raises(_Stopped):
+        engine.index(announce=stop)
+    assert events[-1].note == "Keyword search is ready. Embedding 100 chunks."
+    counts = dowse("status", "-p", "many", "--json").json
+    assert (counts["up_to_date"], counts["freshness"]["new"]) == (False, 0)
+    state = "100 chunks not embedded yet: dowse index -p many"
+    assert state in " ".join(dowse("status", "-p", "many").out.split())
+
+    (many / "000.md").write_text("# Changed\n\nAnother text.\n", "utf-8")
+    with workspace.open(project) as engine:
+        engine.index([many / "000.md"], announce=events.append)
+        engine.index(announce=events.append)
+        assert engine.status().up_to_date
+    counted = [event.done for event in events if event.unit == "chunks"]
+    assert counted == sorted(counted)
+    assert {event.total for event in events if event.unit == "chunks"} == {100}
+
+
+def test_a_resumed_run_counts_the_files_of_both_and_never_goes_back(
+    workspace: Workspace, many: Path, dowse: Dowse
+) -> None:
+    _index_until(workspace, many, [], dowse)
+    events: list[Event] = []
+    with workspace.open(workspace.projects.get("many")) as engine:
+        stored = engine.status().counts.documents
+        assert 0 < stored < 100
+        engine.index(announce=events.append)
+    files = [event for event in events if event.unit == "files" and event.total]
+    assert {event.total for event in files} == {100}
+    done = [event.done for event in files]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (stored, 100)
+
+
+def test_a_run_ends_when_its_project_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "project.toml").touch()
+
+    def go_on() -> None:
+        with noted(tmp_path, silent) as announce:
+            announce(Event("store", 0, 100))
+            (tmp_path / "project.toml").unlink()
+            for _ in range(100):
+                time.sleep(0.05)
+                announce(Event("store", 1, 100))
+
+    with pytest.raises(NotFound, match="has been removed"):
+        go_on()

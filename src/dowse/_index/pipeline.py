@@ -28,6 +28,7 @@ from dowse._model import (
     context_of,
 )
 from dowse._model.ports import Analyzer, Embedder, IndexWriter
+from dowse._util.messages import counted
 from dowse._util.process import Clock
 
 _MANY = 20  # changed files: to embed fewer takes about a second
@@ -55,6 +56,7 @@ class IndexState(Struct):
     words_first: bool = False
     batch: FileBatch = field(default_factory=lambda: FileBatch(ReadOptions(), ChunkOptions()))
     files_done: int = 0
+    files_shown: int = 0  # of which people have been told: it never goes back
     left_out: list[LeftOut] = field(default_factory=list)
     added: int = 0
     changed: int = 0
@@ -64,8 +66,13 @@ class IndexState(Struct):
     clock: Clock = field(default_factory=Clock)
 
     def progress(self, stage: str, of_batch: int = 0) -> None:
-        """Announce how many files are done, with those of the batch."""
-        self.announce(Event(stage, self.files_done + of_batch, len(self.changes.pending)))
+        """Announce how many files are done, with those of the batch.
+
+        Where a batch is embedded, that takes nearly all of its time, so that nothing else counts.
+        """
+        counted = of_batch if self.words_first or stage == "embed" else 0
+        self.files_shown = max(self.files_shown, self.files_done + counted)
+        self.announce(Event(stage, self.files_shown, len(self.changes.pending)))
 
 
 # ── The stages ───────────────────────────────────────────────────────────────
@@ -122,12 +129,17 @@ def _embed_waiting(work: IndexState) -> int:
     if not waiting:  # then nobody needs all the links, which an engine has to look up
         return 0
     keys = most_useful_first(waiting, writer.links.all(), writer.catalogue.files())
+    total = writer.catalogue.sizes().chunks  # those of former runs count too
+    before = total - len(keys)
+    if work.words_first and not work.changes.known:  # a first index: people may search by now
+        said = f"Keyword search is ready. Embedding {counted(len(keys), 'chunk')}."
+        work.announce(Event("waiting", before, total, "chunks", note=said))
 
     def texts(part: slice) -> list[str]:
         return [stored.embedding_text(context) for stored in writer.catalogue.chunks(keys[part])]
 
     def progress(done: int) -> None:
-        work.announce(Event("waiting", done, len(keys), "chunks"))
+        work.announce(Event("waiting", before + done, total, "chunks"))
 
     return work.vectors.make_and_keep(len(keys), texts, progress)
 

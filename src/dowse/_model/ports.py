@@ -385,7 +385,7 @@ class IndexPlaces(Protocol):
         It needs no settings: it is asked when the file of the project is lost.
         """
 
-    def undisturbed(self, project: Path) -> AbstractContextManager[object]:
+    def undisturbed(self, project: Path, wait: float = 0) -> AbstractContextManager[object]:
         """Keep writers away from an index, if there is one; raise `Locked` while one works."""
 
     def carry(self, project: Path, to: Path) -> None:

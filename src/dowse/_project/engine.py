@@ -74,7 +74,7 @@ class Status(Struct, frozen=True):
     folder: Annotated[str, "Where the index is."]
     bytes: Annotated[int, "What the index takes on disk."]
     indexed: Annotated[bool, "Whether it has been indexed yet."]
-    up_to_date: Annotated[bool, "Whether the index matches the folder."]
+    up_to_date: Annotated[bool, "Whether the index matches the folder, with every vector."]
     freshness: Annotated[Freshness, "Files that are new, changed or deleted since."]
     counts: Annotated[Counts, "How much the index holds."]
     stamp: Annotated[Stamp | None, "What the index was built with."]
@@ -475,16 +475,17 @@ class Engine(AbstractContextManager["Engine"]):
                 if source.id not in unread and has_changed(source, known.get(source.id), options)
             ]
             new = sum(id_ not in known for id_ in waiting)
-            gone = len(changes.gone)
+            gone, counts = len(changes.gone), reader.catalogue.counts()
+            unembedded = stamp and takes_vectors(stamp) and counts.embedded < counts.chunks
             return Status(
                 project=self.project.name,
                 roots=tuple(str(root) for root in self.project.roots),
                 folder=self.parts.store.place,
                 bytes=self.parts.store.bytes(),
                 indexed=stamp is not None,
-                up_to_date=not waiting and not gone,
+                up_to_date=not waiting and not gone and not unembedded,
                 freshness=Freshness(new, len(waiting) - new, gone),
-                counts=reader.catalogue.counts(),
+                counts=counts,
                 stamp=stamp,
                 notices=(
                     *mismatches,

@@ -17,6 +17,7 @@ from msgspec import Struct
 from dowse._index.source.roots import Root
 from dowse._model import Finding
 from dowse._model.ports import IndexPlaces
+from dowse._project.state import unfinished_run
 from dowse._util.files import (
     UNREADABLE,
     Locations,
@@ -30,7 +31,7 @@ from dowse._util.files import (
     update_file,
     why_unreadable,
 )
-from dowse.errors import BadSettings, NotFound, UsageError
+from dowse.errors import BadSettings, Locked, NotFound, UsageError
 
 LOCAL_FILE = "dowse.toml"
 """The settings file that may lie with the documents."""
@@ -46,6 +47,7 @@ ALL = "all"
 
 _NAME = re.compile(r"(?=.{1,64}\Z)[^\W_][\w.-]*(?: [\w.-]+)*")
 _LONGEST_DESCRIPTION = 500  # characters
+_RUN_ENDS = 30.0  # seconds that a run is given to end when its project is removed
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
 
 
@@ -257,13 +259,43 @@ class Projects:
             move_folder(project.folder, self._folder / self.check_new(new_name, former=name))
         return self._load(new_name)
 
+    def move(self, name: str, folder: Path) -> Project:
+        """Give a project the folder that its own has been moved to: that which is gone."""
+        project, folder = self.get(name), Path(os.path.realpath(folder))
+        if not folder.exists():
+            raise NotFound(f"{folder} does not exist.", "Name the folder as it is called now.")
+        gone = [root for root in project.roots if not root.exists()] or project.roots
+        if len(gone) > 1:
+            raise UsageError(
+                f"It is not clear which of the {len(gone)} folders of {name} has become {folder}.",
+                f"Write it in the place of the former one into {project.settings_file}.",
+            )
+        roots = [folder if root == gone[0] else root for root in project.roots]
+        update_toml(project.settings_file, _ROOTS, [str(root) for root in dict.fromkeys(roots)])
+        return self._load(name)
+
     def remove(self, name: str) -> None:
         """Forget a project and its index, also when its file is broken; documents stay."""
         folder = self._folder / self._known(name)
         # Out of sight at once, so that nothing of it is left to a later project of the same name.
         trash = self._folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
-        with self._alone(), self.indexes.undisturbed(folder):
-            move_folder(folder, trash)
+        with self._alone():
+            try:
+                with self.indexes.undisturbed(folder):
+                    move_folder(folder, trash)
+            except Locked:
+                run = unfinished_run(folder)
+                if run is None or not run.is_running:
+                    raise
+                # A run, of `dowse serve` say, ends when the file of its project is gone.
+                file, aside = folder / "project.toml", folder / "project.toml.removed"
+                file.rename(aside)
+                try:
+                    with self.indexes.undisturbed(folder, _RUN_ENDS):
+                        move_folder(folder, trash)
+                except BaseException:
+                    aside.rename(file)
+                    raise
         self.indexes.remove(trash)
         for left in self._folder.parent.glob(f"{TRASH}*"):
             remove_folder(left)

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from dowse._model import Announce, Event, SourceFile
 from dowse._util.files import UNREADABLE, read_small, replace_file
 from dowse._util.process import is_running
+from dowse.errors import NotFound
 
 _RUN, _UNREAD = "run.json", "unread.json"
 _FEW = 20  # files or chunks: a run of fewer is over before anybody looks
@@ -54,19 +55,30 @@ class UnfinishedRun(msgspec.Struct, frozen=True):
 def noted(folder: Path, announce: Announce) -> Iterator[Announce]:
     """Note in a project's folder how far a run is; the note goes when the run is complete.
 
-    Events that count files or chunks are noted now and then; all of them are passed on.
+    Events that count files or chunks are noted now and then; all of them are passed on. A run that
+    goes on where another one was stopped counts the files of both.
     """
     last: UnfinishedRun | None = None
+    former = unfinished_run(folder)
+    file = folder / "project.toml"
+    is_project = file.exists()
+    stored = 0  # files that the former run has stored
     due = 0.0
 
     def note(event: Event) -> None:
-        nonlocal last, due
+        nonlocal last, due, stored
+        if event.unit == "files" and event.total:
+            if last is None and former and former.unit == "files":
+                stored = max(0, former.total - event.total)
+            event = replace(event, done=event.done + stored, total=event.total + stored)
         if event.unit in {"files", "chunks"} and event.total is not None and event.total >= _FEW:
             is_new = last is None or last.unit != event.unit
             last = UnfinishedRun(os.getpid(), event.done, event.total, event.unit)
             if is_new or time.monotonic() >= due:
                 _write(folder / _RUN, last)
                 due = time.monotonic() + _SECONDS
+                if is_project and not file.exists():
+                    raise NotFound("The project has been removed.", "See: dowse project list")
         announce(event)
 
     try:

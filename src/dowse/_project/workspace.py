@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from dowse._text.analyzer import TextAnalyzer
 from dowse._util.files import Locations, locations, secure
 from dowse._util.messages import counted
 from dowse._util.process import cores
-from dowse.errors import NotFound, Refused, UsageError
+from dowse.errors import DowseError, NotFound, Refused, UsageError
 
 INDEXES = Places(VectorReplica)
 """Where projects keep their indexes. Another store, or another vector index, is chosen here."""
@@ -51,6 +51,7 @@ OpenStore = Callable[[Analyzer], Store]
 # More searches at once only slow each other down: over 20,000 chunks, 16 clients of a server on two
 # cores had 64 to 70 answers per second with three at once, and 53 with eight.
 _COMPUTING = threading.BoundedSemaphore(cores() + 1)
+_LOOKED_AT = 50  # files of a project at most, to see whether its folder has moved
 
 
 class Given(Struct, frozen=True):
@@ -297,6 +298,21 @@ class Workspace:
         whole = not paths or any(path in project.roots for path in paths)
         return project, [] if whole else list(paths)
 
+    def find_moved(self, folder: Path) -> Project | None:
+        """Find the project whose own folder is gone, and most of whose files are in this one."""
+        known = self.projects.all()
+        for project in [] if closest(known, folder) else known:
+            root = project.roots[0]
+            if root.exists() or project.is_elsewhere(root):
+                continue
+            with suppress(DowseError), self.open(project) as engine, engine.read_any() as reader:
+                files = reader.catalogue.files()
+                some = sorted(one for one in files if not one.startswith("@"))
+                some = some[:: len(some) // _LOOKED_AT + 1]
+                if sum(_has_size(folder / one, files[one].size) for one in some) > len(some) / 2:
+                    return project
+        return None
+
     def _create(self, name: str | None, paths: Sequence[Path], start: Path) -> Project:
         if not paths and start in {Path.home().resolve(), Path(start.anchor)}:
             raise Refused(
@@ -325,6 +341,13 @@ class Workspace:
         roots = list(dict.fromkeys([*roots, *local.outside]))
         agreed = tuple(root for root in roots if root not in project.roots)
         return replace(project, roots=tuple(roots), agreed=agreed)
+
+
+def _has_size(file: Path, size: int) -> bool:
+    try:
+        return file.stat().st_size == size
+    except OSError:
+        return False
 
 
 # ── The only place that chooses concrete parts ───────────────────────────────

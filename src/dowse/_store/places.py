@@ -110,11 +110,14 @@ class Places(Struct, frozen=True):
         return []
 
     @contextmanager
-    def undisturbed(self, project: Path) -> Iterator[None]:
-        """Keep writers away from an index, if there is one; raise `Locked` while one works."""
+    def undisturbed(self, project: Path, wait: float = 0) -> Iterator[None]:
+        """Keep writers away from an index, if there is one.
+
+        Raise `Locked` when one still works after `wait` seconds.
+        """
         with ExitStack() as held:
             if (index := project / INDEX).is_dir():
-                held.enter_context(writer_lock(index, wait=0))
+                held.enter_context(writer_lock(index, wait))
             if os.name == "nt":
                 # Windows moves no folder in which a file is open, such as the lock. For the same
                 # reason, a writer that comes after this look keeps the folder in its place.

@@ -286,8 +286,16 @@ class Group(click.Group):
             return self.resolve_command(ctx, [*args[1:], "--help"])
         known = [*self.list_commands(ctx), *self.aliases]
         if args[0] not in known and not args[0].startswith("-"):
-            spelled = difflib.get_close_matches(args[0], known, n=2, cutoff=_NEAR)
+            # What empties an index is never suggested.
+            safe = [one for one in known if one != "reset"]
+            spelled = difflib.get_close_matches(args[0], safe, n=2, cutoff=_NEAR)
             near = list(dict.fromkeys(self.aliases.get(one, one) for one in spelled))
+            projects = self.get_command(ctx, "project")
+            if isinstance(projects, click.Group) and args[0] in projects.commands:
+                near = [f"project {args[0]}", *near]
+            is_sentence = len(args) > 2 and not any(one.startswith("-") for one in args)
+            if is_sentence and not spelled and "search" in known:
+                near.append(f"search {shlex.quote(' '.join(args))}")
             said = f"There is no command {args[0]!r}."
             ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
         return super().resolve_command(ctx, args)

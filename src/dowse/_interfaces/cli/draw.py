@@ -364,7 +364,8 @@ class ProgressDrawer:
 
     def _draw(self, bar: Progress, event: Event) -> None:
         name = _STAGES.get(event.stage, event.stage.capitalize())
-        if self._task is None or bar.tasks[-1].description != name:
+        known = (bar.tasks[-1].description, bar.tasks[-1].total) if bar.tasks else ("", None)
+        if self._task is None or known[0] != name or (known[1] is None and event.total):
             if self._task is not None:
                 bar.remove_task(self._task)
             self._task = bar.add_task(name, completed=event.done, account="")

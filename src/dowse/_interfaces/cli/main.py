@@ -56,7 +56,7 @@ TOPICS = {
         "tune": "Find the settings that rank best on a project's own documents.",
     },
     "Set up": {
-        "project": "List, add, describe, remove, rename, restore or trust projects.",
+        "project": "List, add, describe, move, remove, rename, restore or trust projects.",
         "config": "Show and change settings.",
         "models": "List, fetch and remove model weights.",
         "doctor": "Find what is wrong, and say how to fix it.",

@@ -598,7 +598,7 @@ def _state(projects: VisibleProjects, engine: Engine) -> Json:
     if not running and not notices and not status.up_to_date:
         notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
         job = projects.pool.index(project)
-        notices.append("The folder has changed; the index is being updated in the background.")
+        notices.append("The index is being updated in the background.")
     state: Json = {
         "project": project.name,
         "model": str((status.stamp or {}).get("model", "none")),
@@ -632,7 +632,12 @@ def _state_lines(info: Json) -> Iterator[str]:
     else:
         yield f"- {counts['documents']} documents, {counts['chunks']} chunks, model {info['model']}"
         behind = "- behind: {new} new, {changed} changed, {deleted} deleted"
-        yield "- up to date" if status["up_to_date"] else behind.format_map(status["freshness"])
+        if any(status["freshness"].values()):
+            yield behind.format_map(status["freshness"])
+        elif status["up_to_date"]:
+            yield "- up to date"
+        else:
+            yield f"- vectors: {counts['embedded']} of {counts['chunks']} chunks"
     if job := info.get("job"):
         state = "running" if job["running"] else "ended"
         total = f" of {job['total']}" if "total" in job else ""

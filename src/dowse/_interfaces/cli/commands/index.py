@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 from msgspec import Struct
@@ -21,10 +21,14 @@ from rich.text import Text
 from dowse._interfaces.cli.call import Call, Command, Interrupted, pass_call
 from dowse._interfaces.cli.commands.serve import start_logging, takes_logging
 from dowse._interfaces.cli.draw import Part, duration, line, sentence, stage_times, table
+from dowse._interfaces.served import ask
 from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
+from dowse._project.registry import Project
+from dowse._text.file_names import ENDINGS
 from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
+from dowse.errors import NotFound, Refused
 
 INCOMPLETE = 3
 """The exit code for: indexed, but some files were left out."""
@@ -83,6 +87,9 @@ def index_command(
     """
     began = time.perf_counter()
     given = [real_path(path) for path in paths]
+    if call.project is None:
+        _offer_move(call, given[0] if given else call.here)
+    known = {one.name for one in call.workspace.projects.all()}
     project, within = call.workspace.select_for_indexing(call.project, given, call.here)
     with call.progress() as announce:
         try:
@@ -91,10 +98,20 @@ def index_command(
                     within, rebuild=rebuild, shard=shard, wait=wait, announce=announce
                 )
         except KeyboardInterrupt:
+            goes_on = any(one.watch["watching"] for one in _ask_status(call, project) or ())
             raise Interrupted(
                 "Stopped. Everything indexed so far is kept.",
-                "Run the same command again to continue.",
+                f"A running dowse serve follows {project.name} and goes on with it."
+                if goes_on
+                else "Run the same command again to continue.",
             ) from None
+    if project.name not in known and not (report.added or report.left_out):
+        call.workspace.projects.remove(project.name)
+        folders, kinds = ", ".join(map(str, project.roots)), ", ".join(ENDINGS)
+        raise NotFound(
+            f"There is no document in {folders}, so no project was made.",
+            f"dowse reads files that end in {kinds}, unless a .gitignore or .ignore names them.",
+        )
     took = time.perf_counter() - began
     if not call.quiet or call.json:
         call.answer(report, lambda width: draw_report(report, took, width, verbose=call.verbose))
@@ -110,6 +127,32 @@ def index_command(
 _NAMED = 20  # files left out that are named without --verbose
 
 
+class _ServedStatus(Struct, frozen=True):
+    watch: dict[str, Any]
+
+
+def _ask_status(call: Call, project: Project) -> tuple[_ServedStatus, ...] | None:
+    """Ask a running server what it does for a project."""
+    return ask(call, "status", _ServedStatus, {"project": [project.name]})
+
+
+def _offer_move(call: Call, folder: Path) -> None:
+    """Move a project along when its folder has been moved, if the user agrees."""
+    former = call.workspace.find_moved(folder)
+    if former is None:
+        return
+    found = (
+        f"{former.roots[0]} is gone, and the files of the project {former.name} are in {folder}."
+    )
+    if not call.agrees(f"{found} Has it moved there?"):
+        raise Refused(
+            found,
+            f"If it has moved: dowse project move {former.typed} {quote(str(folder))}. Otherwise"
+            f" name a new project: dowse index -p NAME {quote(str(folder))}",
+        )
+    call.workspace.projects.move(former.name, folder)
+
+
 def draw_report(
     report: IndexReport, seconds: float, width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
@@ -117,11 +160,10 @@ def draw_report(
     summary = f": {_summary(report) or 'no documents found'}, in {duration(seconds)}"
     yield from sentence(width, (report.project, "bold"), summary)
     if verbose:
-        times = f"{stage_times(report.seconds)} Texts embedded: {report.embedded:,}."
-        yield from sentence(width, (times, "dim"))
+        yield from sentence(width, (stage_times(report.seconds), "dim"))
     if report.unreadable:
         is_one = report.unreadable == 1
-        use, are = ("passage uses", "it is") if is_one else ("passages use", "they are")
+        use, are = ("chunk uses", "it is") if is_one else ("chunks use", "they are")
         said = (
             f"{report.unreadable:,} {use} a script that the embedding model does not support; {are}"
             " found by keywords only. To choose another model, set embed.model."
@@ -139,6 +181,7 @@ def _summary(report: IndexReport) -> str:
     )
     parts = [f"{count:,} {word}" for count, word in counts if count]
     parts += [f"{counted(report.chunks, 'chunk')} written"] if report.chunks else []
+    parts += [f"{report.embedded:,} embedded"] if report.embedded else []
     parts += [f"{counted(report.secrets, 'secret')} left out"] if report.secrets else []
     return ", ".join(parts)
 
@@ -261,6 +304,9 @@ def draw_status(status: Status, width: int | None) -> list[Text]:
     rows: list[tuple[str, Part]] = [("Project", (status.project, "bold"))]
     for root in status.roots:
         folder: Part = short_path(root)
+        if not Path(root).exists():
+            said = f"{folder} is not here. If it has moved: dowse project move {project} FOLDER"
+            folder = (said, "yellow")
         if root in status.imported:
             what = f"{Path(root).stem}: not on this machine, its text comes from an import"
             folder = (what, "yellow")
@@ -275,8 +321,8 @@ def draw_status(status: Status, width: int | None) -> list[Text]:
         ("Model", str((status.stamp or {}).get("model", "none yet"))),
         ("Links", f"{counts.links:,}, of which {counts.dangling:,} lead nowhere yet"),
         ("Code", counted(counts.code_blocks, "block")),
-        ("Words", f"{counts.terms:,} different ones"),
-        ("Groups", f"{counts.communities:,} of documents that link to each other"),
+        ("Terms", f"{counts.terms:,}"),
+        ("Communities", f"{counts.communities:,} of documents that link to each other"),
         ("State", _state_of(status)),
         ("Left out", (unread, "yellow") if unread else ""),
         ("Secrets", f"{counts.secrets:,} left out (read.redact)" if counts.secrets else ""),
@@ -288,10 +334,12 @@ def draw_status(status: Status, width: int | None) -> list[Text]:
 def _state_of(status: Status) -> Part:
     if status.up_to_date and status.indexed:
         return "up to date", "green"
-    changes = status.freshness
+    changes, chunks = status.freshness, status.counts
     counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
     changed = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    state = f"{changed} since" if status.indexed else "not indexed yet"
+    state = f"{changed} since the last run" if status.indexed else "not indexed yet"
+    if status.indexed and not changed:
+        state = f"{counted(chunks.chunks - chunks.embedded, 'chunk')} not embedded yet"
     return f"{state}: dowse index -p {quote(status.project)}", "yellow"
 
 

@@ -39,7 +39,7 @@ class TrustRecord(Struct, frozen=True):
 
 @click.group(cls=Group)
 def project_command() -> None:
-    """List, add, describe, remove, rename, restore or trust projects.
+    """List, add, describe, move, remove, rename, restore or trust projects.
 
     A project is a name for one or more folders, with settings and an index of its own.
 
@@ -48,6 +48,7 @@ def project_command() -> None:
       dowse project add ~/notes ~/handbook --name team
       dowse project describe team "How we work, and who does what"
       dowse project rename work "work and travel"
+      dowse project move work ~/notes/work    its folder has been moved
       dowse project restore work              write its project.toml again
       dowse project trust ~/notes             agree to what its dowse.toml asks for
     """
@@ -100,6 +101,24 @@ def remove_project(call: Call, name: str, yes: bool) -> None:
         call.require_yes(f"Forget {name} and remove its index?", yes=yes)
     projects.remove(name)
     call.answer(RemovedRecord(name), f"Removed {name}.")
+
+
+@project_command.command("move", cls=Command, record=ProjectRecord)
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path))
+@pass_call
+def move_project(call: Call, name: str, folder: Path) -> None:
+    """Say where the folder of a project is now, after you have moved it.
+
+    The index, the settings and the description stay. Where a project has several folders, FOLDER
+    takes the place of the one that is gone.
+    """
+    project = call.workspace.projects.move(name, real_path(folder))
+    call.answer(
+        ProjectRecord.of(project, call.workspace),
+        f"{project.name} is in {short_path(real_path(folder))} now. Update its index with: dowse"
+        f" index -p {project.typed}",
+    )
 
 
 @project_command.command("rename", cls=Command, record=ProjectRecord)
