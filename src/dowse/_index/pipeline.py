@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from graspologic_native import leiden
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dowse._index.options import ChunkOptions, ReadOptions
-from dowse._index.prepare import FILE_STAGES, FileBatch, IndexStage, WorkerPool
+from dowse._index.prepare import FILE_STAGES, FileBatch, IndexStage, WorkerPool, prepare
 from dowse._index.scan import Changes, beginnings, scan
 from dowse._index.source.roots import Root
 from dowse._index.vectors import VectorMaker
@@ -26,6 +28,7 @@ from dowse._model import (
     Shard,
     SourceFile,
     context_of,
+    silent,
 )
 from dowse._model.ports import Analyzer, Embedder, IndexWriter
 from dowse._util.messages import counted
@@ -35,6 +38,8 @@ _MANY = 20  # changed files: to embed fewer takes about a second
 _FILES = 64  # of the first batch at most
 _BYTES = 400_000  # about 500 chunks: some seconds of embedding
 _SEED = 20090621  # of communities
+_LOOK_AFTER = 0.5  # seconds of embedding, and
+_LOOKS = 0.05  # share of the time that looking at the folder may take
 _LARGEST = 8  # times as much, where nothing is embedded: every transaction is synced to the disk
 
 
@@ -54,6 +59,9 @@ class IndexState(Struct):
     changes: Changes = field(default_factory=Changes)
     # All files are stored before any is embedded, so that words find them at once.
     words_first: bool = False
+    tried: set[SourceFile] = field(default_factory=set)  # as they were when they were read
+    edited: set[str] = field(default_factory=set)  # documents that changed during the run
+    next_look: float = 0.0  # at the folder, while chunks are embedded
     batch: FileBatch = field(default_factory=lambda: FileBatch(ReadOptions(), ChunkOptions()))
     files_done: int = 0
     files_shown: int = 0  # of which people have been told: it never goes back
@@ -121,14 +129,32 @@ def _store(work: IndexState) -> int:
 
 
 def _embed_waiting(work: IndexState) -> int:
-    """Embed chunks that were stored without a vector: words came first, or there was no model."""
-    if not work.vectors.can_embed:
-        return 0
+    """Embed chunks that were stored without a vector: words came first, or there was no model.
+
+    This takes long. Files that are edited meanwhile are stored at once, and embedded next.
+    """
+    made = work.vectors.made
+    while work.vectors.can_embed:
+        try:
+            _embed_most_useful(work)
+        except _Edited:
+            continue
+        break
+    return work.vectors.made - made
+
+
+class _Edited(Exception):
+    """The folder has changed, and the changes are stored: other chunks are to be embedded next."""
+
+
+def _embed_most_useful(work: IndexState) -> None:
     writer, context = work.writer, context_of(work.writer.catalogue.stamp())
     waiting = writer.text_vectors.waiting()
     if not waiting:  # then nobody needs all the links, which an engine has to look up
-        return 0
-    keys = most_useful_first(waiting, writer.links.all(), writer.catalogue.files())
+        return
+    keys = most_useful_first(
+        waiting, writer.links.all(), writer.catalogue.files(), first=work.edited
+    )
     total = writer.catalogue.sizes().chunks  # those of former runs count too
     before = total - len(keys)
     if work.words_first and not work.changes.known:  # a first index: people may search by now
@@ -140,22 +166,49 @@ def _embed_waiting(work: IndexState) -> int:
 
     def progress(done: int) -> None:
         work.announce(Event("waiting", before + done, total, "chunks"))
+        if time.monotonic() >= work.next_look and _store_edits(work):
+            raise _Edited
 
-    return work.vectors.make_and_keep(len(keys), texts, progress)
+    work.vectors.make_and_keep(len(keys), texts, progress)
+
+
+def _store_edits(work: IndexState) -> bool:
+    """Store what has changed in the folder since it was scanned; return whether anything has."""
+    began = time.monotonic()
+    known = work.writer.catalogue.files(beginnings(work.roots, work.within))
+    changes = scan(work.roots, work.within, work.read, known, work.shard)
+    # What could not be read, or was just written, is tried again by the next run.
+    changes.pending = [source for source in changes.pending if source not in work.tried]
+    is_edited = bool(changes.pending or changes.gone)
+    if is_edited:
+        work.changes = replace(changes, unchanged=work.changes.unchanged)
+        work.words_first = True
+        work.edited.update(source.id for source in changes.pending)
+        told, work.announce = work.announce, silent  # people are told how far the run is
+        for batch in _batches(work):
+            prepare(batch, _rows("files"))
+            _take(batch, work)
+        work.announce = told
+    now = time.monotonic()
+    work.next_look = now + max(_LOOK_AFTER, (now - began) / _LOOKS)
+    return is_edited
 
 
 def most_useful_first(
-    waiting: Mapping[ChunkKey, str], links: Iterable[Edge], files: Mapping[str, FileState]
+    waiting: Mapping[ChunkKey, str],
+    links: Iterable[Edge],
+    files: Mapping[str, FileState],
+    first: Collection[str] = (),
 ) -> list[ChunkKey]:
-    """Order chunks as vectors help: those of documents that many link to, then of new ones.
+    """Order chunks as vectors help: of documents that many link to, of new ones, of the others.
 
-    `waiting` has the document of each chunk.
+    `waiting` has the document of each chunk. Those of `first` come before all.
     """
     linked = Counter(edge.target for edge in links)
 
-    def place(key: ChunkKey) -> tuple[int, int]:
+    def place(key: ChunkKey) -> tuple[bool, int, int]:
         document = waiting[key]
-        return -linked[document], -files[document].mtime_ns
+        return document not in first, -linked[document], -files[document].mtime_ns
 
     return sorted(waiting, key=place)
 
@@ -263,12 +316,7 @@ def run_indexing(
     count = len(work.changes.pending) if work.words_first else 0
     with WorkerPool(count, analyzer) as pool:
         for batch in pool.prepared(_batches(work), _rows("files"), work.progress):
-            work.batch = batch
-            work.counts.update(batch.counts)
-            work.clock.add(batch.clock.seconds)
-            for stage in _rows("batch"):
-                work.progress(stage.name)
-                _run(stage, work)
+            _take(batch, work)
     for stage in [] if shard else _rows("index"):
         announce(Event(stage.name, 0, None))
         _run(stage, work)
@@ -297,9 +345,20 @@ def _run(stage: IndexStage, work: IndexState) -> None:
         work.counts[stage.name] += stage.run(work)
 
 
+def _take(batch: FileBatch, work: IndexState) -> None:
+    """Run the rows over batches on one that is prepared."""
+    work.batch = batch
+    work.counts.update(batch.counts)
+    work.clock.add(batch.clock.seconds)
+    for stage in _rows("batch"):
+        work.progress(stage.name)
+        _run(stage, work)
+
+
 def _batches(work: IndexState) -> Iterator[FileBatch]:
     """Yield the changes of a scan, a few files at a time; the first batch is what is gone."""
     changes = work.changes
+    work.tried.update(changes.pending)
     # A file that moved keeps its size and time: its old id goes when its new one comes.
     arriving = {(source.size, source.mtime_ns) for source in changes.pending}
     left = {(known.size, known.mtime_ns): id_ for id_, known in changes.gone.items()}

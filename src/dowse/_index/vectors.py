@@ -43,7 +43,7 @@ class VectorMaker:
     ) -> dict[bytes, Vector]:
         """Return the vectors of these texts, by text key; fewer when the embedder gives up.
 
-        When the run is interrupted, what is made so far is kept in the index for the next one.
+        When the run is interrupted, what is made so far is kept in the index.
         """
         made: dict[bytes, Vector] = {}
         if self._embedder is None or not texts:
@@ -54,6 +54,7 @@ class VectorMaker:
             for batch in self._embedder.passages(readable):
                 for position, vector in zip(batch.positions, batch.vectors, strict=True):
                     made[text_key(readable[position])] = vector
+                self.made += len(batch.positions)
                 progress(len(made) / len(readable))
         except EmbedError as error:
             self.notices.append(f"Indexed for keyword search only. {error}")
@@ -61,7 +62,6 @@ class VectorMaker:
         except BaseException:
             self._writing.remember(made)
             raise
-        self.made += len(made)
         self.unreadable += len(blank)
         return made | {text_key(text): vector for text, vector in blank.items()}
 

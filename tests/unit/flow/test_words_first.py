@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from dowse._index import pipeline
 from dowse._index.pipeline import most_useful_first
 from dowse._model import Edge, EmbeddedBatch, Event, FileState, Link, Response
 from dowse._project.engine import Engine
@@ -114,4 +115,76 @@ def test_vectors_are_made_first_for_what_many_link_to_then_for_what_is_new() -> 
 
     files = {name: FileState(1, age, "") for name, age in {"a": 1, "b": 9, "c": 5}.items()}
     waiting = {1: "a", 2: "b", 3: "c", 4: "a"}
-    assert most_useful_first(waiting, [edge("a"), edge(None)], files) == [1, 4, 2, 3]
+    links = [edge("a"), edge(None)]
+    assert most_useful_first(waiting, links, files) == [1, 4, 2, 3]
+    assert most_useful_first(waiting, links, files, first={"c"}) == [3, 1, 4, 2]
+
+
+# ── What is edited while a first index is still being embedded ───────────────
+
+
+class _Meanwhile(HashEmbedder):
+    """Lets something happen after so many texts, and goes on then."""
+
+    def __init__(self, after: int, happen: Callable[[], object]) -> None:
+        super().__init__(batch=4)
+        self.after, self.happen = after, happen
+
+    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
+        for batch in super().passages(texts):
+            if self.after <= len(self.texts):
+                self.after = 1_000_000
+                self.happen()
+            yield batch
+
+
+@pytest.fixture
+def always_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_LOOK_AFTER", 0.0)
+    monkeypatch.setattr(pipeline, "_LOOKS", 1e9)
+
+
+@pytest.mark.usefixtures("always_looks")
+def test_an_edit_is_found_by_words_and_embedded_next_while_the_rest_is_embedded(
+    vault: Path, tmp_path: Path
+) -> None:
+    index, note = tmp_path / "index", vault / "part-0" / "note-0.md"
+    embedder = _Meanwhile(8, lambda: note.write_text("# Zebrafish\n\nThey heal their hearts.\n"))
+    found: list[tuple[int, str]] = []
+
+    def ask(event: Event) -> None:
+        if event.stage == "waiting" and event.unit == "chunks" and not found:
+            hits = open_engine(vault, index).search(SearchRequest("zebrafish")).hits
+            found.extend((len(embedder.texts), hit.document) for hit in hits)
+
+    engine = open_engine(vault, index, embedder)
+    report = engine.index(announce=ask)
+    chunks = engine.status().counts.chunks
+    (asked_after, document), *_ = found
+    assert document == "part-0/note-0.md"
+    assert asked_after < chunks
+    edited = next(n for n, text in enumerate(embedder.texts) if "heal their hearts" in text)
+    assert edited <= asked_after + 4
+    assert (report.added, report.changed, report.removed) == (_FILES, 1, 0)
+    fresh = open_engine(vault, tmp_path / "fresh")
+    fresh.index()
+    assert _content(engine) == _content(fresh)
+
+
+@pytest.mark.usefixtures("always_looks")
+def test_a_file_that_is_removed_while_others_are_embedded_is_gone(
+    vault: Path, tmp_path: Path
+) -> None:
+    note = vault / "part-0" / "note-0.md"
+    engine = open_engine(vault, tmp_path / "index", _Meanwhile(8, note.unlink))
+    assert engine.index().removed == 1
+    fresh = open_engine(vault, tmp_path / "fresh")
+    fresh.index()
+    assert _content(engine) == _content(fresh)
+
+
+@pytest.mark.usefixtures("always_looks")
+def test_a_file_that_cannot_be_read_is_tried_once_in_a_run(vault: Path, tmp_path: Path) -> None:
+    (vault / "broken.md").write_bytes(b"\xff\xfe\xff")
+    engine = open_engine(vault, tmp_path / "index")
+    assert [one.id for one in engine.index().left_out] == ["broken.md"]
