@@ -57,13 +57,9 @@ def _hidden(address: re.Match[str]) -> str:
     user, at, place = address["rest"].rpartition("@")
     start, mark, query = place.partition("?")
     shown = f"{HIDDEN}{at}{start}" if user or at else start
-    return f"{address['scheme']}{shown}{mark}{_query(query)}"
-
-
-def _query(query: str) -> str:
-    if not query:
-        return ""
-    return _VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN
+    if query:
+        query = _VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN
+    return f"{address['scheme']}{shown}{mark}{query}"
 
 
 def encodable(text: str) -> str:

@@ -27,83 +27,67 @@ Figures = Mapping[str, Mapping[Labels, list[float]]]
 """What each metric has counted, by its name in `Metrics`."""
 
 
-class Numbers(Struct):
-    """Numbers by labels: a counter that only grows, or a gauge."""
+class Metric(Struct):
+    """Figures by labels: a counter that only grows, a gauge, or a histogram."""
 
     name: str
     help: str
     labels: tuple[str, ...] = ()
     kind: str = "counter"
-    values: dict[Labels, float] = field(default_factory=dict)
+    _figures: dict[Labels, list[float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, *labels: str, amount: float = 1) -> None:
-        """Add to one of them."""
-        with self._lock:
-            self.values[labels] = self.values.get(labels, 0) + amount
-
-    def replace(self, values: Mapping[Labels, float]) -> None:
-        """Put others in the place of all of them."""
-        with self._lock:
-            self.values = dict(values)
 
     def figures(self) -> dict[Labels, list[float]]:
         """Return all of them, as another process can take them."""
         with self._lock:
-            return {labels: [value] for labels, value in self.values.items()}
-
-    def take(self, figures: Mapping[Labels, Sequence[float]]) -> None:
-        """Add those of another process."""
-        for labels, (value,) in figures.items():
-            self.add(*labels, amount=value)
-
-    def lines(self) -> Iterator[str]:
-        """Yield what the page says of them."""
-        yield from _head(self.name, self.help, self.kind)
-        with self._lock:
-            values = sorted(self.values.items())
-        for labels, value in values:
-            yield f"{self.name}{_shown(self.labels, labels)} {value:g}"
-
-
-class Times(Struct):
-    """How often something took how long, by labels."""
-
-    name: str
-    help: str
-    labels: tuple[str, ...] = ()
-    _seen: dict[Labels, list[float]] = field(default_factory=dict)  # counts, and the sum of all
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, *labels: str, seconds: float) -> None:
-        """Note a time."""
-        with self._lock:
-            seen = self._seen.setdefault(labels, [0] * (len(_AT_MOST) + 1))
-            seen[bisect_left(_SECONDS, seconds)] += 1
-            seen[-1] += seconds
-
-    def figures(self) -> dict[Labels, list[float]]:
-        """Return all of them, as another process can take them."""
-        with self._lock:
-            return {labels: list(seen) for labels, seen in self._seen.items()}
+            return {labels: list(figures) for labels, figures in self._figures.items()}
 
     def take(self, figures: Mapping[Labels, Sequence[float]]) -> None:
         """Add those of another process."""
         with self._lock:
             for labels, more in figures.items():
-                seen = self._seen.get(labels, [0] * len(more))
-                self._seen[labels] = [one + other for one, other in zip(seen, more, strict=True)]
+                known = self._figures.get(labels, [0] * len(more))
+                self._figures[labels] = [one + add for one, add in zip(known, more, strict=True)]
 
     def lines(self) -> Iterator[str]:
         """Yield what the page says of them."""
-        yield from _head(self.name, self.help, "histogram")
-        for labels, (*counts, total) in sorted(self.figures().items()):
-            for at_most, reached in zip(_AT_MOST, accumulate(counts), strict=True):
-                shown = _shown((*self.labels, "le"), (*labels, at_most))
-                yield f"{self.name}_bucket{shown} {reached}"
-            own = _shown(self.labels, labels)
-            yield f"{self.name}_sum{own} {total:.6f}"
-            yield f"{self.name}_count{own} {sum(counts)}"
+        yield f"# HELP {self.name} {self.help}"
+        yield f"# TYPE {self.name} {self.kind}"
+        for labels, figures in sorted(self.figures().items()):
+            yield from self._lines(labels, figures)
+
+    def _lines(self, labels: Labels, figures: Sequence[float]) -> Iterator[str]:
+        yield f"{self.name}{_shown(self.labels, labels)} {figures[0]:.15g}"
+
+
+class Numbers(Metric):
+    """Numbers by labels."""
+
+    def add(self, *labels: str, amount: float = 1) -> None:
+        """Add to one of them."""
+        self.take({labels: [amount]})
+
+    def replace(self, values: Mapping[Labels, float]) -> None:
+        """Put others in the place of all of them."""
+        with self._lock:
+            self._figures = {labels: [value] for labels, value in values.items()}
+
+
+class Times(Metric):
+    """How often something took how long, by labels: counts by time, and the sum of all times."""
+
+    def add(self, *labels: str, seconds: float) -> None:
+        """Note a time."""
+        counts = [float(place == bisect_left(_SECONDS, seconds)) for place in range(len(_AT_MOST))]
+        self.take({labels: [*counts, seconds]})
+
+    def _lines(self, labels: Labels, figures: Sequence[float]) -> Iterator[str]:
+        *counts, total = figures
+        for at_most, reached in zip(_AT_MOST, accumulate(counts), strict=True):
+            shown = _shown((*self.labels, "le"), (*labels, at_most))
+            yield f"{self.name}_bucket{shown} {reached:.0f}"
+        yield f"{self.name}_sum{_shown(self.labels, labels)} {total:.6f}"
+        yield f"{self.name}_count{_shown(self.labels, labels)} {sum(counts):.0f}"
 
 
 class Metrics:
@@ -114,14 +98,20 @@ class Metrics:
             "dowse_http_requests_total", "Requests answered.", ("method", "route", "status")
         )
         self.request_seconds = Times(
-            "dowse_http_request_seconds", "Time until a request was answered.", ("route",)
+            "dowse_http_request_seconds",
+            "Time until a request was answered.",
+            ("route",),
+            "histogram",
         )
         self.in_flight = Numbers(
             "dowse_http_requests_in_flight", "Requests under way.", (), "gauge"
         )
         self.searches = Numbers("dowse_searches_total", "Searches.", ("project",))
         self.stage_seconds = Times(
-            "dowse_search_stage_seconds", "Time that a stage of a search took.", ("stage",)
+            "dowse_search_stage_seconds",
+            "Time that a stage of a search took.",
+            ("stage",),
+            "histogram",
         )
         self.errors = Numbers("dowse_errors_total", "Requests that failed.", ("kind",))
         self.index_runs = Numbers(
@@ -150,10 +140,6 @@ class Metrics:
             for name, counted in figures.items():
                 getattr(whole, name).take(counted)
         return "\n".join(line for metric in vars(whole).values() for line in metric.lines()) + "\n"
-
-
-def _head(name: str, what: str, kind: str) -> tuple[str, str]:
-    return f"# HELP {name} {what}", f"# TYPE {name} {kind}"
 
 
 def _shown(names: tuple[str, ...], values: Labels) -> str:
