@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from types import UnionType
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -58,12 +57,6 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "boolean": lambda text: {"true": True, "false": False}.get(text, text),
     "integer": lambda text: int(text) if _WHOLE.fullmatch(text) else text,
     "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
-}
-_TYPES: Mapping[str, type | UnionType] = {
-    **dict.fromkeys(("text", "date", "choice"), str),
-    **dict.fromkeys(("texts", "assignments"), list),
-    "integer": int,
-    "number": int | float,
 }
 _WORDED = frozenset({"text", "texts", "date"})
 
@@ -137,49 +130,51 @@ class Parameter(Struct, frozen=True):
             value = int(value)  # to JSON Schema, 3.0 is an integer too
         if isinstance(value, list) and len(value) > self.high:
             raise Malformed(f"{self.name} has {len(value):,} values.", f"Give {self.high} at most.")
-        if not self._fits(value):
-            raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         texts = value if isinstance(value, list) else [value]
+        are_texts = all(isinstance(one, str) and len(one) <= self.longest for one in texts)
+        is_number = isinstance(value, int | float) and self.low <= value <= self.high
+        fits = {
+            "boolean": isinstance(value, bool),
+            "choice": value in self.choices,
+            "integer": is_number and isinstance(value, int) and not isinstance(value, bool),
+            "number": is_number and not isinstance(value, bool),
+        }.get(self.kind, are_texts and len(texts) >= self.low)
+        if not fits or isinstance(value, list) != self.is_list:
+            raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         if any("\0" in str(one) for one in texts):
             raise Malformed(f"{self.name} has a NUL character.", "Remove it.")
         if self.kind in _WORDED and not all(re.search(_WORDS, str(one)) for one in texts):
             if self.required:
                 raise Malformed(f"The {self.name} is empty.", self.meaning)
             raise Malformed(f"{self.name} names nothing.", "Leave it out, or give it a value.")
-        return _without_halves(value)
-
-    def _fits(self, value: object) -> bool:
-        if isinstance(value, bool) or self.kind == "boolean":
-            return isinstance(value, bool) and self.kind == "boolean"
-        if not isinstance(value, _TYPES[self.kind]):
-            return False
-        if self.kind == "choice":
-            return value in self.choices
-        if isinstance(value, list):
-            held = all(isinstance(one, str) and len(one) <= self.longest for one in value)
-            return held and len(value) >= self.low
-        if isinstance(value, str):
-            return len(value) <= self.longest
-        return isinstance(value, int | float) and self.low <= value <= self.high
+        # JSON and odd bytes can name halves of characters.
+        whole = [
+            one.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+            if isinstance(one, str)
+            else one
+            for one in texts
+        ]
+        return whole if self.is_list else whole[0]
 
     # ── Describing ───────────────────────────────────────────────────────────
 
     def schema(self, *, brief: bool = False) -> dict[str, Any]:
         """Return its JSON Schema, of one type; `brief` leaves out limits, which a refusal names."""
-        if self.kind == "boolean":
-            return {"type": "boolean"}
-        if self.kind == "choice":
-            return {"type": "string", "enum": list(self.choices)}
-        if self.kind in {"integer", "number"}:
-            limits = {"minimum": self.low, "maximum": self.high}
-            return {"type": self.kind} | ({} if brief else limits)
         pattern = {"date": _DATE, "assignments": _ASSIGNMENT}.get(self.kind, _WORDS)
         length = {"pattern": pattern, "maxLength": self.longest}
         text = {"type": "string"} | ({} if brief else length)
-        if not self.is_list:
-            return text
-        limits = {"minItems": self.low, "maxItems": self.high}
-        return {"type": "array", "items": text} | ({} if brief else limits)
+        if self.is_list:
+            limits = {"minItems": self.low, "maxItems": self.high}
+            return {"type": "array", "items": text} | ({} if brief else limits)
+        limits = {"minimum": self.low, "maximum": self.high}
+        number = {"type": self.kind} | ({} if brief else limits)
+        others: dict[str, dict[str, Any]] = {
+            "boolean": {"type": "boolean"},
+            "choice": {"type": "string", "enum": list(self.choices)},
+            "integer": number,
+            "number": number,
+        }
+        return others.get(self.kind, text)
 
 
 def _listed(text: str) -> list[object]:
@@ -196,13 +191,6 @@ def _worded(value: object) -> object:
     """Turn a number into a text, where texts are meant: a year, or a tag of digits."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if is_number else value
-
-
-def _without_halves(value: object) -> object:
-    """Replace halves of characters, which JSON and odd bytes can name."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return [_without_halves(one) for one in value] if isinstance(value, list) else value
 
 
 def check_arguments(

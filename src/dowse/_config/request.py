@@ -8,6 +8,7 @@ the OpenAPI description, the MCP schema, the page and the reference list it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -149,6 +150,7 @@ OPTIONS: tuple[Parameter, ...] = (
 """Every parameter of a search, an answer or an explanation, in the order of the help."""
 
 
+@cache
 def options_of(call: Call) -> tuple[Parameter, ...]:
     """List the options of one call."""
     return tuple(one for one in OPTIONS if not one.calls or call in one.calls)

@@ -96,8 +96,12 @@ class Setting(Struct, frozen=True):
     name: str  # "chunk.overlap"
     type: Any
     default: object
-    meaning: str
     declared: Any  # the type with its limits, see `dowse._util.bounds`
+
+    @property
+    def meaning(self) -> str:
+        """Return what it means, as its declaration says."""
+        return meaning(self.declared)
 
 
 _DEFAULTS = Settings()  # a server combines settings for every request, and few sections are set
@@ -127,7 +131,7 @@ def _settings_of(section: str) -> dict[str, Setting]:
         if option in hints:
             name, hint = f"{section}.{option}", hints[option]
             kind = Literal[("", *PRESETS)] if name == _PRESET else hint.__origin__
-            found[name] = Setting(name, kind, getattr(options, option), meaning(hint), hint)
+            found[name] = Setting(name, kind, getattr(options, option), hint)
     return found
 
 

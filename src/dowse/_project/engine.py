@@ -102,7 +102,7 @@ class Parts(Struct, frozen=True):
 
 # ── What an index is built with: old and new are never mixed ────────────────────
 
-_NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
+NO_MODEL: Stamp = {"model": "none", "dimensions": 0}
 
 
 class ExpectedStamp(Struct, frozen=True):
@@ -115,7 +115,7 @@ class ExpectedStamp(Struct, frozen=True):
     @property
     def whole(self) -> Stamp:
         """Return the stamp of a new index."""
-        return _NO_MODEL | self.model | self.text
+        return NO_MODEL | self.model | self.text
 
     def mismatches(self, stamp: Stamp) -> list[str]:
         """Say where an index differs, in sentences.
@@ -133,7 +133,7 @@ class ExpectedStamp(Struct, frozen=True):
 
 def takes_vectors(stamp: Stamp) -> bool:
     """Tell whether an index was built to hold vectors."""
-    return bool(stamp["model"] != _NO_MODEL["model"])
+    return bool(stamp["model"] != NO_MODEL["model"])
 
 
 def _flat(stamp: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -190,12 +190,6 @@ class Engine(AbstractContextManager["Engine"]):
     @contextmanager
     def read(self) -> Iterator[IndexReader]:
         """Open the newest generation, or the held one; raise unless it fits the settings."""
-        with self.read_fitting() as (reader, _):
-            yield reader
-
-    @contextmanager
-    def read_fitting(self) -> Iterator[tuple[IndexReader, bool]]:
-        """Open the same, and tell whether it has vectors."""
         with self.read_any() as reader:
             stamp = reader.catalogue.stamp()
             if stamp is None:
@@ -208,7 +202,7 @@ class Engine(AbstractContextManager["Engine"]):
                 self.check_stamp(stamp, expected)
                 # A model that cannot be had yet may turn out to be another one.
                 self._fitting = None if expected.why_no_model else stamp
-            yield reader, takes_vectors(stamp)
+            yield reader
 
     @contextmanager
     def read_any(self) -> Iterator[IndexReader]:
@@ -229,7 +223,7 @@ class Engine(AbstractContextManager["Engine"]):
             "read": {"redact": sorted(set(self.settings.read.redact))},
         }
         if self.parts.embedder is None:
-            return ExpectedStamp(text, _NO_MODEL, "")
+            return ExpectedStamp(text, NO_MODEL, "")
         try:
             model = self.parts.embedder.model
         except EmbedError as error:
@@ -305,7 +299,8 @@ class Engine(AbstractContextManager["Engine"]):
     def _searching(self, request: SearchRequest) -> Iterator[SearchState]:
         """Open the index, and make the state with which the stages of a search begin."""
         settings, parts = change_search(self.settings, request.changes), self.parts
-        with self.read_fitting() as (reader, has_vectors):
+        with self.read() as reader:
+            has_vectors = takes_vectors(reader.catalogue.stamp() or NO_MODEL)
             unfinished = self.unfinished(reader)
             sizes = reader.catalogue.sizes() if unfinished else None
             search_parts = SearchParts(
@@ -321,12 +316,13 @@ class Engine(AbstractContextManager["Engine"]):
             )
             search = SearchState(request, settings, reader, search_parts)
             search.notices += [unfinished] if unfinished else []
-            preset, typed = request.changes.get("search.preset"), self.project.typed
+            preset = request.changes.get("search.preset")
             if preset and (different := built_otherwise(self.settings, request.changes)):
                 search.notices.append(
                     f"The preset {preset} changes only the search: the index was built with other"
                     f" values of {', '.join(different)}. To use all of it: dowse config set"
-                    f" search.preset {preset} -p {typed}, then dowse index --rebuild -p {typed}"
+                    f" search.preset {preset} -p {self.project.typed}, then dowse index --rebuild"
+                    f" -p {self.project.typed}"
                 )
             search.notices += self.closed_roots()
             if parts.embedder and not has_vectors:

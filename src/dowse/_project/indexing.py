@@ -32,7 +32,7 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import IndexReader, IndexWriter
-from dowse._project.engine import takes_vectors
+from dowse._project.engine import NO_MODEL, takes_vectors
 from dowse._project.state import note_unread, noted
 from dowse._search.confidence import DEFAULT, model_name, read_fit, write_fit
 from dowse._search.fit import fit_model
@@ -140,8 +140,8 @@ def fit_confidence(engine: Engine, announce: Announce = silent) -> ModelFit | No
     The default model keeps the fit that it ships with.
     """
     embedder = engine.parts.embedder
-    with engine.read_fitting() as (reader, has_vectors):
-        if embedder is None or not has_vectors:
+    with engine.read() as reader:
+        if embedder is None or not takes_vectors(reader.catalogue.stamp() or NO_MODEL):
             return None
         if (name := model_name(embedder.model.key)) == DEFAULT.model:
             return DEFAULT
@@ -242,15 +242,15 @@ def watch_project(
     announce: Announce = silent,
 ) -> None:
     """Update a project's index as its folders change, with the settings that hold then."""
+
+    def opened_for() -> tuple[Project, ResolvedSettings]:
+        current = workspace.projects.get(project.name)
+        return current, workspace.settings(current)
+
+    def still_holds(known: tuple[Project, ResolvedSettings]) -> bool:
+        return opened_for() == known  # otherwise documents would be dropped
+
     while not stop.is_set():
-        project = workspace.projects.get(project.name)
-        chosen = workspace.settings(project)
-        with workspace.open(project, None, announce, fetch=True, chosen=chosen) as engine:
-            still_holds = partial(_still_holds, workspace, project, chosen)
-            watch_folders(engine, changed, stop, announce, still_holds)
-
-
-def _still_holds(workspace: Workspace, project: Project, chosen: ResolvedSettings) -> bool:
-    """Tell whether folders and settings are as they were: other documents would be dropped."""
-    current = workspace.projects.get(project.name)
-    return current == project and workspace.settings(project) == chosen
+        current, chosen = opened_for()
+        with workspace.open(current, None, announce, fetch=True, chosen=chosen) as engine:
+            watch_folders(engine, changed, stop, announce, partial(still_holds, (current, chosen)))

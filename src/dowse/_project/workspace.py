@@ -389,7 +389,4 @@ def rerankers(
         with one_at_a_time:
             return opened(model)
 
-    def by_model(model: str) -> Callable[[], Reranker] | None:
-        return partial(open_once, model) if can_rerank(model, embedder) else None
-
-    return by_model
+    return lambda model: partial(open_once, model) if can_rerank(model, embedder) else None
