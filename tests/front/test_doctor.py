@@ -189,28 +189,9 @@ def test_what_a_killed_import_left_is_found_and_removed(home: Path, dowse: Dowse
 
 
 @pytest.mark.usefixtures("indexed")
-def test_repairing_removes_what_onnxruntime_has_kept_and_nothing_of_others(
-    home: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+def test_telemetry_that_a_user_wants_is_reported(
+    dowse: Dowse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    tools = home / ".cache/Microsoft/DeveloperTools"
-    kept = [tools / ".onnxruntime" / name for name in ("deviceid", "onnxruntime.db-wal")]
-    others = tools / "deviceid"
-    kept[0].parent.mkdir(parents=True)
-    for path in (*kept, others):
-        path.touch()
-    found = dowse("doctor")
-    assert found.code == 0  # the files may be another program's, so they are no problem of dowse's
-    assert "2 files of onnxruntime's" in found.out
-    assert all(path.exists() for path in kept)
-    monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "0")  # a user who wants it
-    assert "is on" in dowse("doctor", "--repair").out
-    assert all(path.exists() for path in kept)
-    monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "1")
-    assert "removed" in dowse("doctor", "--repair").out
-    assert list(tools.iterdir()) == [others]
-    kept[0].parent.mkdir()
-    kept[0].touch()
-    others.unlink()
-    dowse("doctor", "--repair")
-    assert not (home / ".cache/Microsoft").exists()
+    assert "Telemetry" in dowse("doctor").out
+    monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "0")
+    assert "onnxruntime's is on" in dowse("doctor").out

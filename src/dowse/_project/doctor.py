@@ -8,7 +8,6 @@ import platform
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -85,33 +84,10 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
         else:
             what = f"{found}, such as {short_path(left[0])}."
             yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
-    yield _check_telemetry(repair=repair)
-
-
-def _check_telemetry(*, repair: bool) -> Check:
-    """Find what onnxruntime has kept to report to its maker; remove it with `repair`.
-
-    dowse turns that off when it is imported, which it did not always do. Other programs load
-    onnxruntime as well and share these files, so they are no finding, and go only with --repair.
-    """
-    if (chosen := os.environ.get("ORT_DISABLE_TELEMETRY")) != "1":
-        return Check("Telemetry", f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "Microsoft" / "DeveloperTools" / ".onnxruntime"
-    # Next to this folder is the device id of other tools, which is not onnxruntime's.
-    kept = [*folder.glob("onnxruntime.db*"), *folder.glob("deviceid")]
-    if not kept:
-        return Check("Telemetry", "off")
-    found = f"off; {counted(len(kept), 'file')} of onnxruntime's in {short_path(folder)}"
-    if not repair:
-        return Check("Telemetry", f"{found}, which dowse doctor --repair removes")
-    with suppress(OSError):  # a folder in which there is something else stays
-        for path in kept:
-            path.unlink()
-        for empty in (folder, folder.parent, folder.parent.parent):
-            empty.rmdir()
-    left = "could not be removed" if any(map(os.path.lexists, kept)) else "removed"
-    return Check("Telemetry", f"{found}, {left}")
+    # A user who wants that onnxruntime reports to its maker is heard; see `dowse.__init__`.
+    chosen = os.environ.get("ORT_DISABLE_TELEMETRY")
+    on = f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}"
+    yield Check("Telemetry", "off" if chosen == "1" else on)
 
 
 def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[Check]:
