@@ -14,7 +14,6 @@ from rich.cells import cell_len
 from command_line import Dowse, on_terminal
 from dowse._interfaces.cli.commands.evaluation import draw_eval
 from dowse._project.evaluation.evaluate import (
-    AblationRow,
     ComparisonRecord,
     Difference,
     EvalRecord,
@@ -72,7 +71,6 @@ def test_a_collection_is_measured(dowse: Dowse, collection: Path) -> None:
     assert 0 < run["latency"]["p50"] <= run["latency"]["p95"]
     assert run["unanswerable"]["queries"] == 1
     assert shape["comparison"] is None
-    assert shape["ablation"] == []
 
 
 def test_it_reads_well(dowse: Dowse, collection: Path) -> None:
@@ -253,18 +251,6 @@ def test_two_files_are_compared_without_searching(dowse: Dowse, home: Path) -> N
     assert "+0.250" in result.out
 
 
-def test_every_stage_is_switched(dowse: Dowse, collection: Path) -> None:
-    shape = dowse("eval", collection, "--ablate", "--set", "graph.enabled=true", "--json").json
-    rows = {row["variant"]: row for row in shape["ablation"]}
-    assert next(iter(rows)) == "as set"
-    assert rows["as set"]["difference"] == 0
-    assert rows["without graph"]["changes"] == {"graph.enabled": False}
-    assert {"keyword alone", "semantic alone", "fuse: RRF k = 60"} <= set(rows)
-    drawn = dowse("eval", collection, "--ablate", "--queries", "2").out
-    assert "with rerank" in drawn
-    assert "Each line changes one thing" in drawn
-
-
 def test_a_sample_is_always_the_same(dowse: Dowse, collection: Path) -> None:
     one, two = (dowse("eval", collection, "--queries", "2", "--json").json for _ in range(2))
     assert one["queries"] + one["unanswerable"] == 2
@@ -283,16 +269,13 @@ def test_keyword_search_alone_can_be_measured(
 ) -> None:
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")
     assert dowse("eval", collection, given=Given()).code == 0
-    rows = dowse("eval", collection, "--ablate", "--json", given=Given()).json["ablation"]
-    assert "semantic alone" not in {row["variant"] for row in rows}
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["--run", "a.run", "--ablate"], "--run and --ablate contradict"),
-        (["--compare", "seed-a", "seed-b", "--ablate"], "--compare and --ablate contradict"),
-        (["--ablate", "--save", "x.run"], "--save keeps one run"),
+        (["--run", "a.run", "--compare", "default", "seed-a"], "--run and --compare contradict"),
+        (["--compare", "default", "seed-a", "--save", "x.run"], "--save keeps one run"),
         (["--run", "a.run", "--preset", "seed-a"], "With --run nothing is searched"),
         (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
         (["--compare", "default", "seed-z"], "'seed-z' is no run file, no preset"),
@@ -354,10 +337,9 @@ def test_nothing_is_wider_than_80_columns() -> None:
     )
     difference = Difference(0.5, 0.4, -0.1, -1.234, -0.123, -0.1, 0.00001, 1_234, 1_234, 1_234)
     compared = tuple(MeasureRecord(one, difference) for one in ("ndcg_10", "recall_100"))
-    row = AblationRow("10 passages, 2 per doc and more", {}, 0.5, 0.5, 0.5, 12.34, -0.1, 0.04, ())
     shape = EvalRecord(
         "set " * 30, 123_456, 12_345, 100, 5, runs,
-        ComparisonRecord("first " * 20, "second " * 20, compared), (row, row), (),
+        ComparisonRecord("first " * 20, "second " * 20, compared), (),
     )  # fmt: skip
     drawn = [one.plain for one in draw_eval(shape, 80)]
     assert max(map(cell_len, drawn)) <= 80

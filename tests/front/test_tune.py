@@ -155,7 +155,7 @@ def test_documents_without_anything_to_draw_from_are_reported(dowse: Dowse, home
     (home / "bare").mkdir()
     (home / "bare" / "a.md").write_text("Only text.\n", "utf-8")
     assert dowse("index", home / "bare").code == 0
-    for line in (["--self"], ["--self", "--ablate"], ["--self", "--compare", "default", "seed-a"]):
+    for line in (["--self"], ["--self", "--compare", "default", "seed-a"]):
         result = dowse("eval", *line, "-p", "bare")
         assert (result.code, result.out) == (2, "")
         assert "No queries can be drawn from the documents of bare." in result.err

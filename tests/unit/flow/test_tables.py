@@ -108,7 +108,7 @@ _PROGRAM = """
 import json, sys
 from pathlib import Path
 import click
-from dowse._project.evaluation.evaluate import ablations
+from benchmarks.ablation import ablations
 from dowse._search.pipeline import SearchSettings
 from dowse._interfaces.cli.main import cli
 from reference import commands_page, root_context, settings_page

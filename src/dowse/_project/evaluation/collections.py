@@ -1,7 +1,7 @@
 """Judged collections and runs over them, as they are found in folders and files.
 
     docs/ or corpus.jsonl    the documents: files, or {"_id", "title", "text"} per line
-    queries.jsonl            {"_id", "text", "type"} per line; or topics, as TREC has them
+    queries.jsonl            {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
     qrels.tsv                query-id, corpus-id, score under a header; or TREC's four columns
 
 Without documents or queries a collection can still judge run files.
@@ -169,53 +169,28 @@ def _read_judgments(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _read_queries(path: Path) -> list[JudgedQuery]:
-    """Read the queries of a file, not judged yet."""
+    """Read the queries of a file, not judged yet: objects of JSON, or an id, a tab and a text."""
     queries: dict[str, JudgedQuery] = {}
-    rows = json_lines(path) if path.suffix == ".jsonl" else _read_topics(path)
-    for number, identifier, row in rows:
+    if path.suffix == ".jsonl":
+        rows = list(json_lines(path))
+    else:
+        cells = ((number, *line.partition("\t")) for number, line in lines_of(path))
+        rows = [(number, name.strip(), {"text": text.strip()}) for number, name, _, text in cells]
+    for number, name, row in rows:
         text, kind = row.get("text"), row.get("type")
-        if not isinstance(text, str) or not text.strip():
-            raise UsageError(f"{path}, line {number} has no text.", "Give it some words.")
-        if identifier in queries:
+        if not name or not isinstance(text, str) or not text.strip():
             raise UsageError(
-                f"{path}, line {number}: there are two queries {identifier!r}.",
+                f"{path}, line {number} has no {'text' if name else 'id'}.",
+                "A line is: id, tab, text; or an object of JSON with _id and text.",
+            )
+        if name in queries:
+            raise UsageError(
+                f"{path}, line {number}: there are two queries {name!r}.",
                 "Give each query an id of its own.",
             )
-        kind = kind.strip() if isinstance(kind, str) else ""
-        queries[identifier] = JudgedQuery(identifier, text, kind, {})
+        written = kind.strip() if isinstance(kind, str) else ""
+        queries[name] = JudgedQuery(name, text, written, {})
     return list(queries.values())
-
-
-_NUMBER = re.compile(r"<num>\s*(?:Number:)?\s*(\S+?)\s*(?:</num>.*)?", re.IGNORECASE)
-_TITLE = re.compile(
-    r"<(?:title|query)>\s*(?:Topic:)?\s*(.*?)\s*(?:</(?:title|query)>.*)?", re.IGNORECASE
-)
-
-
-def _read_topics(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """Read TREC's topics: an id, a tab and a text per line, or tags, whose title may follow."""
-    lines = [(number, line.strip()) for number, line in lines_of(path)]
-    is_tagged = any(line.lower().startswith("<top") for _, line in lines)
-    identifier, waiting = "", False
-    for number, line in lines:
-        if is_tagged:
-            if match := _NUMBER.fullmatch(line):
-                identifier = match[1]
-            match = _TITLE.fullmatch(line)
-            following = line if waiting else ""
-            text = match[1] if match else following
-            waiting = bool(match) and not text
-            if not text:
-                continue
-        else:
-            identifier, _, text = (part.strip() for part in line.partition("\t"))
-        if not identifier or not text:
-            raise UsageError(
-                f"{path}, line {number}: this is no query.",
-                "A line is: id, tab, text; or a topic has <num>, then <title>.",
-            )
-        yield number, identifier, {"text": text}
-        identifier = ""
 
 
 def lines_of(path: Path, kind: str = "file") -> Iterator[tuple[int, str]]:

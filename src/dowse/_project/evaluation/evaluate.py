@@ -23,19 +23,12 @@ from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dowse._config.presets import PRESETS
-from dowse._config.schema import (
-    MANY_WORDS,
-    assigned,
-    change_search,
-    is_of_a_search,
-    of_an_index,
-)
+from dowse._config.schema import assigned, change_search, is_of_a_search, of_an_index
 from dowse._model import Announce, Event, silent
-from dowse._project.engine import Engine, takes_vectors
+from dowse._project.engine import Engine
 from dowse._project.evaluation.collections import (
     SEED,
     Collection,
@@ -49,9 +42,8 @@ from dowse._project.evaluation.collections import (
 )
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
-from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
+from dowse._search.pipeline import SearchSettings
 from dowse._search.request import SearchRequest
-from dowse._search.strategies import STRATEGIES
 from dowse._util.files import real_path
 from dowse._util.messages import counted
 from dowse.errors import Locked, NotFound, StampMismatch, UsageError
@@ -309,8 +301,6 @@ def compare_runs(collection: Collection, first: Run, second: Run) -> dict[str, D
     }
 
 
-# ── Measures ────────────────────────────────────────────────────────────────────
-
 # ── What is searched ────────────────────────────────────────────────────────────
 
 
@@ -456,129 +446,6 @@ def _generation(engine: Engine) -> int:
         return reading.catalogue.generation
 
 
-# ── Ablation: each stage and strategy switched the other way, one at a time ─────
-
-BASELINE = "as set"
-"""The variant that the others are compared with: the settings as they hold."""
-
-_FUSION: Mapping[str, Mapping[str, Any]] = {
-    "fuse: ceiling": {"fuse.method": "convex", "fuse.normalise": "ceiling"},
-    "fuse: min-max": {"fuse.method": "convex", "fuse.normalise": "minmax"},
-    "fuse: RRF k = 60": {"fuse.method": "rrf", "fuse.rrf_k": 60.0},
-}
-# Choosing results that differ shows only where few are chosen.
-_FEW: Mapping[str, Mapping[str, Any]] = {
-    "10 documents": {"diversity.max_chunks_per_doc": 0, "documents.passages": False},
-    "10 documents, MMR": {"diversity.mmr": True, "documents.passages": False},
-    "10 passages": {"diversity.max_chunks_per_doc": 0, "documents.passages": True},
-    "10 passages, 2 per doc": {"diversity.max_chunks_per_doc": 2, "documents.passages": True},
-    "10 passages, MMR": {"diversity.mmr": True, "documents.passages": True},
-}
-
-
-class Variant(Struct, frozen=True):
-    """A way of searching that differs from another in one point."""
-
-    name: str
-    changes: Mapping[str, Any]  # to the settings, by their full names
-    needs_vectors: bool = False  # without vectors it would do nothing
-
-
-class AblationRow(Struct, frozen=True):
-    """What one variant measured, compared with the settings as they hold."""
-
-    variant: Annotated[str, "What is different."]
-    changes: Annotated[Mapping[str, Any], "The settings that make the difference."]
-    ndcg_10: Annotated[float, "nDCG@10."]
-    mrr: Annotated[float, "Reciprocal rank of the first relevant document."]
-    recall_100: Annotated[float, "Share of the relevant documents among the first 100."]
-    p50: Annotated[float | None, "Seconds that half of the searches took at most."]
-    difference: Annotated[float, "Of nDCG@10 to the settings as they hold."]
-    p: Annotated[float, "How often chance alone gives as large a difference, either way."]
-    notices: Annotated[tuple[str, ...], "What the variant could not do."]
-
-
-def ablations(settings: SearchSettings, *, by_meaning: bool = True) -> tuple[Variant, ...]:
-    """List the settings as they hold, then every stage and strategy switched the other way alone.
-
-    The last variants return a few results only, chosen in several ways: only there choosing makes
-    a difference. Without vectors, what needs them is left out.
-    """
-    on, off = {"enabled": True}, {"enabled": False}
-    variants = [
-        _switched(
-            one.name, off, on, one.uses == "vectors", is_on=getattr(settings, one.name).enabled
-        )
-        for one in STRATEGIES
-        if one.optional
-    ]
-    variants += [
-        _switched(one.name, one.off, one.on, one.needs_vectors, is_on=one.is_on(settings))
-        for one in SEARCH_FLOW
-        if one.off and one.ablated
-    ]
-    variants += [Variant(name, changes) for name, changes in _FUSION.items()]
-    variants += [
-        Variant(f"{one.name} alone", {"search.mode": one.name}, one.uses == "vectors")
-        for one in STRATEGIES
-        if one.alone
-    ]
-    # A stage that is off and has no usual setting changes nothing.
-    variants = [
-        one
-        for one in variants
-        if any(settings.value(name) != value for name, value in one.changes.items())
-    ]
-    variants += [
-        Variant(
-            name, {"diversity.mmr": False, **chosen, "search.top_n": 10}, "diversity.mmr" in chosen
-        )
-        for name, chosen in _FEW.items()
-    ]
-    usable = [one for one in variants if by_meaning or not one.needs_vectors]
-    return (Variant(BASELINE, {}), *usable)
-
-
-def _switched(
-    name: str, off: Mapping[str, Any], on: Mapping[str, Any], needs_vectors: bool, *, is_on: bool
-) -> Variant:
-    """Make the variant in which a strategy or a stage is switched the other way."""
-    changes = {f"{name}.{option}": value for option, value in (off if is_on else on).items()}
-    way = "without" if is_on else "with"
-    return Variant(f"{way} {name.replace('_', ' ')}", changes, needs_vectors and not is_on)
-
-
-def ablate(
-    collection: Collection, variants: Sequence[Variant], run: Callable[[Variant], Run]
-) -> tuple[AblationRow, ...]:
-    """Run every variant, and compare each with the first."""
-    rows: list[AblationRow] = []
-    baseline: dict[str, float] = {}
-    for variant in variants:
-        found = run(variant)
-        measured = measure_queries(found, collection.answerable)
-        average = mean(measured.values())
-        if average is None:
-            break
-        by_query = {query: one.ndcg_10 for query, one in measured.items()}
-        baseline = baseline or by_query
-        against, took = compare(baseline, by_query), latency(found)
-        rows.append(
-            AblationRow(
-                variant.name,
-                variant.changes,
-                average.ndcg_10,
-                average.mrr,
-                average.recall_100,
-                took.p50 if took else None,
-                against.difference,
-                against.p,
-                found.notices,
-            )
-        )
-    return tuple(rows)
-
-
 # ── The whole of it ─────────────────────────────────────────────────────────────
 
 _DEFAULT = "default"
@@ -644,11 +511,8 @@ class EvalRecord(Struct, frozen=True):
     queries: Annotated[int, "Queries with judgments."]
     unanswerable: Annotated[int, "Queries that have no answer."]
     unjudged: Annotated[int, "Queries left out because no document was judged to answer them."]
-    runs: Annotated[tuple[RunReport, ...], "What each run came to; empty with `--ablate`."]
+    runs: Annotated[tuple[RunReport, ...], "What each run came to."]
     comparison: Annotated[ComparisonRecord | None, "With `--compare`."]
-    ablation: Annotated[
-        tuple[AblationRow, ...], "With `--ablate`; the settings as they hold first."
-    ]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
 
@@ -659,34 +523,26 @@ def evaluate(
     announce: Announce,
     *,
     paired: bool = False,
-    ablated: bool = False,
     save: Callable[[bytes], None] | None = None,
 ) -> EvalRecord:
     """Search the collection, or take the runs of files, and judge what was found.
 
-    With `paired`, two sides are compared; with `ablated`, stages and strategies are switched.
-    `save` is given a single run as TREC has it.
+    With `paired`, two sides are compared. `save` is given a single run as TREC has it.
     """
     if save:
         check_ids(query.id for query in collection.queries)
     documents: int | None = None
     notices: list[str] = []
     runs: list[Run] = []
-    ablation: tuple[AblationRow, ...] = ()
     for name, side in sides:
         if isinstance(side, Run):
             runs.append(side)
             continue
-        # One of the variants expands queries, which needs vectors of words.
-        of_words = {"vocabulary.size": MANY_WORDS} if ablated else {}
-        with open_bench({**of_words, **side}, announce) as bench:
+        with open_bench(side, announce) as bench:
             documents = len(bench.engine.documents())
             notices += bench.notices
             of_searches = {one: value for one, value in side.items() if is_of_a_search(one)}
-            if ablated:
-                ablation = _ablated(bench, of_searches, announce)
-            else:
-                runs.append(bench.run(name, of_searches, announce))
+            runs.append(bench.run(name, of_searches, announce))
     if save:
         save(as_trec(runs[0]).encode("utf-8", "surrogateescape"))
     for run in runs:
@@ -704,31 +560,5 @@ def evaluate(
         unjudged=collection.unjudged,
         runs=tuple(report(collection, run) for run in runs),
         comparison=comparison,
-        ablation=ablation,
         notices=tuple(dict.fromkeys(notices)),
     )
-
-
-def _ablated(
-    bench: Bench, changes: Mapping[str, Any], announce: Announce
-) -> tuple[AblationRow, ...]:
-    stamp = bench.engine.built_with()
-    settings = change_search(bench.engine.settings, changes)
-    variants = ablations(settings, by_meaning=stamp is not None and takes_vectors(stamp))
-
-    def run(variant: Variant) -> Run:
-        place, count = variants.index(variant), len(variants)
-        return bench.run(
-            variant.name,
-            {**changes, **variant.changes},
-            # Each is one of several equal parts of the progress.
-            lambda event: announce(
-                replace(
-                    event,
-                    done=place * (event.total or 0) + event.done,
-                    total=count * (event.total or 0),
-                )
-            ),
-        )
-
-    return ablate(bench.collection, variants, run)

@@ -17,7 +17,6 @@ from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
 from dowse._project.evaluation.collections import read_collection, sample
 from dowse._project.evaluation.evaluate import (
     NAMES,
-    AblationRow,
     ComparisonRecord,
     EvalRecord,
     Measures,
@@ -83,9 +82,6 @@ from dowse.errors import UsageError
     help="Whether B is better than A: each a run file, a preset, a NAME=VALUE, or default.",
 )
 @click.option(
-    "--ablate", "switch", is_flag=True, help="Switch every stage and strategy, one at a time."
-)
-@click.option(
     "--queries",
     type=click.IntRange(min=1),
     metavar="N",
@@ -116,16 +112,15 @@ def eval_command(
     assignments: tuple[str, ...],
     preset: str | None,
     compare: tuple[str, str] | None,
-    switch: bool,
     queries: int | None,
     own: bool,
     per_kind: int,
 ) -> None:
     """Measure how well a judged collection is answered.
 
-    SET is a folder with docs/ or corpus.jsonl, queries.jsonl and qrels.tsv, or with TREC's topics
-    and qrels; for run files a qrels file will do. It is indexed apart from your projects, and your
-    settings hold. Documents are judged, each by its best passage, down to the 100th.
+    SET is a folder with docs/ or corpus.jsonl, queries.jsonl and qrels.tsv, or with queries.tsv and
+    TREC's qrels; for run files a qrels file will do. It is indexed apart from your projects, and
+    your settings hold. Documents are judged, each by its best passage, down to the 100th.
 
     Recency does not count, because the files of a collection are as old as its download. Latency is
     that of a search with your own number of results; for the measures 300 passages are asked for,
@@ -142,10 +137,9 @@ def eval_command(
       dowse eval SET --run seed-a.run --run other.run    judge run files
       dowse eval SET --compare seed-a default            is the second better?
       dowse eval SET --compare default fuse.keyword=2
-      dowse eval SET --ablate                            what is each stage worth?
       dowse eval --self -p notes                         by queries out of the notes
     """
-    jobs = {"--run": runs, "--compare": compare, "--ablate": switch}
+    jobs = {"--run": runs, "--compare": compare}
     chosen = [name for name, given in jobs.items() if given]
     job = " and ".join(chosen)
     refusals = (
@@ -172,7 +166,7 @@ def eval_command(
     if save:
         file = check_output(call.workspace, real_path(save), force=force)
         keep = partial(write_output, call.workspace, file, force=force)
-    judge = partial(evaluate, paired=bool(compare), ablated=switch, save=keep)
+    judge = partial(evaluate, paired=bool(compare), save=keep)
     with call.progress() as announce:
         if set_ is not None:
             collection = read_collection(real_path(set_))
@@ -211,8 +205,6 @@ def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     if record.comparison:
         yield Text()
         yield from _draw_comparison(record.comparison, width)
-    if record.ablation:
-        yield from _draw_ablation(record.ablation, width)
 
 
 def _headed(heads: Sequence[str], rows: Iterable[Sequence[Part]], width: int | None) -> list[Text]:
@@ -280,31 +272,6 @@ def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterato
         for one in comparison.measures
     ]
     yield from _headed(heads, rows, width)
-
-
-def _draw_ablation(ablation: Sequence[AblationRow], width: int | None) -> Iterator[Text]:
-    rows: list[list[Part]] = []
-    for row in ablation:
-        is_first = row is ablation[0]  # with nothing changed
-        rows.append(
-            [
-                (fitted(row.variant, 2 * _NAME), "bold" if is_first else ""),
-                f"{row.ndcg_10:.3f}",
-                f"{row.mrr:.3f}",
-                f"{row.recall_100:.3f}",
-                "" if row.p50 is None else duration(row.p50),
-                "" if is_first else _change(row.difference, row.p),
-                "" if is_first else _chance(row.p),
-            ]
-        )
-    heads = ("", "nDCG@10", "MRR", "R@100", "p50", "change", f"{'p':>5}")
-    yield from _headed(heads, rows, width)
-    yield Text()
-    yield from sentence(
-        width,
-        "Each line changes one thing; change and p are of nDCG@10 against the first line. With"
-        " so many lines, one of twenty has p < 0.05 by chance alone.",
-    )
 
 
 def _chance(p: float) -> str:
