@@ -114,29 +114,13 @@ def test_documents_that_judgments_call_otherwise_are_no_failure_of_the_search(
     assert "documents are called 'clock.md'" in result.err
 
 
-def test_a_run_of_other_queries_or_documents_is_noticed(
-    dowse: Dowse, home: Path, collection: Path
-) -> None:
-    (home / "other.run").write_text("7 Q0 mast.md 1 1.0 x\n", "utf-8")
-    result = dowse("eval", collection, "--run", "other.run")
-    assert result.code == 2
-    assert "other.run answers no query of judged: it names '7', the judgments 'q1'" in result.err
-    (home / "part.run").write_text("q1 Q0 mast 1 1.0 x\n", "utf-8")
-    notices = dowse("eval", collection, "--run", "part.run", "--json").json["notices"]
-    assert len(notices) == 1
-    assert "part.run found no document that is judged: it names 'mast'" in notices[0]
-
-
-def test_each_run_is_reported_with_its_own_threshold(
-    dowse: Dowse, home: Path, collection: Path
-) -> None:
-    dowse("eval", collection, "--preset", "seed-a", "--save", home / "a.run")
-    line = ["eval", collection, "--compare", "a.run", "threshold.min_confidence=0.3"]
+def test_each_run_is_reported_with_its_own_threshold(dowse: Dowse, collection: Path) -> None:
+    line = ["eval", collection, "--compare", "default", "threshold.min_confidence=0.3"]
     runs = dowse(*line, "--json").json["runs"]
-    assert [run["unanswerable"]["min_confidence"] for run in runs] == [None, 0.3]
+    assert [run["unanswerable"]["min_confidence"] for run in runs] == [-1, 0.3]
     said = dowse(*line).out
     assert said.count("at min_confidence 0.3") == 1
-    assert "threshold" not in said.partition("a.run: ")[2].partition("\n")[0]
+    assert said.count("at the fitted threshold") == 1
 
 
 def test_other_settings_of_the_index_have_an_index_of_their_own(
@@ -192,33 +176,8 @@ def test_a_corpus_on_lines_is_laid_out_and_judged_by_its_own_ids(
     assert result.json["notices"] == []
 
 
-def test_a_run_that_was_kept_is_judged_the_same(dowse: Dowse, home: Path, collection: Path) -> None:
-    saved = dowse("eval", collection, "--save", home / "a.run", "--json").json["runs"][0]
-    read = dowse("eval", collection, "--run", home / "a.run", "--json").json
-    assert read["runs"][0]["measures"] == saved["measures"]
-    assert read["runs"][0]["types"] == saved["types"]
-    assert read["runs"][0]["latency"] is None
-    assert read["documents"] is None
-    both = dowse("eval", collection, "--run", "a.run", "--run", home / "a.run", "--json").json
-    assert [run["name"] for run in both["runs"]] == ["a.run", str(home / "a.run")]
-
-
-def test_a_qrels_file_judges_runs_but_cannot_be_searched(
-    dowse: Dowse, home: Path, collection: Path
-) -> None:
-    dowse("eval", collection, "--save", home / "a.run")
-    shape = dowse("eval", collection / "qrels.tsv", "--run", home / "a.run", "--json").json
-    assert shape["runs"][0]["measures"]["hit_1"] == 1.0
-    result = dowse("eval", collection / "qrels.tsv")
-    assert result.code == 2
-    assert "--run FILE" in result.err
-
-
-@pytest.mark.parametrize("second", ["seed-a", "fuse.keyword=0", "worse.run"])
-def test_two_ways_of_searching_are_compared(
-    dowse: Dowse, home: Path, collection: Path, second: str
-) -> None:
-    (home / "worse.run").write_text("q1 Q0 mast.md 1 1 x\n", "utf-8")
+@pytest.mark.parametrize("second", ["seed-a", "fuse.keyword=0"])
+def test_two_ways_of_searching_are_compared(dowse: Dowse, collection: Path, second: str) -> None:
     shape = dowse("eval", collection, "--compare", "default", second, "--json").json
     assert [run["name"] for run in shape["runs"]] == ["default", second]
     comparison = shape["comparison"]
@@ -238,17 +197,6 @@ def test_a_choice_of_different_results_is_seen_in_a_comparison(
     shape = dowse("eval", collection, "--compare", "default", "diversity.mmr=true", "--json").json
     by_name = {one["measure"]: one["values"] for one in shape["comparison"]["measures"]}
     assert by_name["mrr"]["ties"] < 3
-
-
-def test_two_files_are_compared_without_searching(dowse: Dowse, home: Path) -> None:
-    (home / "a.qrels").write_text("1 0 x 1\n2 0 y 1\n", "utf-8")
-    (home / "a.run").write_text("1 Q0 z 1 2 t\n1 Q0 x 2 1 t\n2 Q0 y 1 1 t\n", "utf-8")
-    (home / "b.run").write_text("1 Q0 x 1 2 t\n2 Q0 y 1 1 t\n", "utf-8")
-    result = dowse("eval", "a.qrels", "--compare", "a.run", "b.run")
-    assert result.code == 0
-    assert "b.run compared with a.run" in result.out
-    assert "MRR" in result.out
-    assert "+0.250" in result.out
 
 
 def test_a_sample_is_always_the_same(dowse: Dowse, collection: Path) -> None:
@@ -274,13 +222,10 @@ def test_keyword_search_alone_can_be_measured(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["--run", "a.run", "--compare", "default", "seed-a"], "--run and --compare contradict"),
         (["--compare", "default", "seed-a", "--save", "x.run"], "--save keeps one run"),
-        (["--run", "a.run", "--preset", "seed-a"], "With --run nothing is searched"),
         (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
-        (["--compare", "default", "seed-z"], "'seed-z' is no run file, no preset"),
+        (["--compare", "default", "seed-z"], "'seed-z' is no preset"),
         (["--save", "nowhere/x.run"], "cannot be a file"),
-        (["--run", "nowhere.run"], "There is no run file"),
         (["--set", "fuse.nothing=1"], "no setting 'fuse.nothing'"),
         (["--set", "fuse.keyword=many"], "does not fit"),
         (["--queries", "0"], "--queries"),

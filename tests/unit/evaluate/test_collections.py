@@ -98,13 +98,6 @@ def test_lines_with_an_id_and_a_tab_are_queries(tmp_path: Path, name: str) -> No
     }
 
 
-def test_a_qrels_file_is_enough_to_judge_runs(tmp_path: Path) -> None:
-    collection = read_collection(_write(tmp_path, {"web.qrels": "1 0 a.md 1\n"}) / "web.qrels")
-    assert collection.name == "web"
-    assert collection.documents is None
-    assert [query.text for query in collection.queries] == [""]
-
-
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

@@ -1,17 +1,14 @@
-"""Judged collections and runs over them, as they are found in folders and files.
+"""Judged collections, as they are found in folders, and runs over them.
 
-    docs/ or corpus.jsonl    the documents: files, or {"_id", "title", "text"} per line
-    queries.jsonl            {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
-    qrels.tsv                query-id, corpus-id, score under a header; or TREC's four columns
-
-Without documents or queries a collection can still judge run files.
+docs/ or corpus.jsonl    the documents: files, or {"_id", "title", "text"} per line
+queries.jsonl            {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
+qrels.tsv                query-id, corpus-id, score under a header; or TREC's four columns
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 import re
 import unicodedata
@@ -50,7 +47,7 @@ class Collection(Struct, frozen=True):
     """Documents with queries that somebody has judged."""
 
     name: str
-    documents: Path | None  # a folder, or a corpus.jsonl; None when only runs are compared
+    documents: Path | None  # a folder, or a corpus.jsonl; None when a project has them
     queries: tuple[JudgedQuery, ...]
     unjudged: int = 0  # queries that were left out because no document was judged to answer them
 
@@ -71,11 +68,11 @@ class Run(Struct, frozen=True):
     name: str
     # By query id, best first: documents, each once, with scores that never increase.
     found: Mapping[str, tuple[tuple[str, float], ...]]
-    seconds: Mapping[str, float] = field(default_factory=dict)  # by query id; none for a file
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by query id
     confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
     notices: tuple[str, ...] = ()  # what searching could not do for most queries
     marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
-    min_confidence: float | None = None  # the threshold as set, -1 the fitted one; None for a file
+    min_confidence: float | None = None  # the threshold as set, -1 the fitted one
 
 
 # ── Collections ─────────────────────────────────────────────────────────────────
@@ -85,25 +82,21 @@ _JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
 
 
 def read_collection(path: Path) -> Collection:
-    """Read the collection in a folder, or only the judgments of a qrels file.
+    """Read the collection in a folder.
 
     Queries that no document was judged to answer are left out and counted, unless their type says
     that they are unanswerable. Raise `NotFound` for what is missing, `UsageError` for what is
     broken.
     """
-    if path.is_file():
-        name, file, documents, asked = path.stem, path, None, None
-    elif not path.is_dir():
+    if not path.is_dir():
         raise NotFound(f"There is no collection {path}.", "Name a folder that is there.")
-    else:
-        name, judged = path.resolve().name, _first(path, _JUDGMENTS)
-        if judged is None or judged.is_dir():
-            raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
-        file, documents = judged, _first(path, ("docs", "corpus.jsonl"))
-        asked = _first(path, ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics"))
-    judgments = _read_judgments(file)
-    # Of queries that are not there only the ids are known: enough to judge run files.
-    queries = _read_queries(asked) if asked else [JudgedQuery(one, "", "", {}) for one in judgments]
+    name, file = path.resolve().name, _first(path, _JUDGMENTS)
+    if file is None or file.is_dir():
+        raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
+    asked = _first(path, ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics"))
+    if asked is None:
+        raise NotFound(f"{path} has no queries.", "Put them into queries.jsonl.")
+    judgments, queries = _read_judgments(file), _read_queries(asked)
     if strangers := sorted(judgments.keys() - {query.id for query in queries}):
         raise UsageError(
             f"{file} judges the query {strangers[0]!r}, which is not in {asked}.",
@@ -121,6 +114,7 @@ def read_collection(path: Path) -> Collection:
             kept.append(replace(query, relevant=relevant))
     if not kept:
         raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
+    documents = _first(path, ("docs", "corpus.jsonl"))
     return Collection(name, documents, tuple(kept), len(queries) - len(kept))
 
 
@@ -193,7 +187,7 @@ def _read_queries(path: Path) -> list[JudgedQuery]:
     return list(queries.values())
 
 
-def lines_of(path: Path, kind: str = "file") -> Iterator[tuple[int, str]]:
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """Read the lines that say something, with their numbers."""
     try:
         # Only line feeds end lines: a text in JSON may hold other separators.
@@ -202,7 +196,7 @@ def lines_of(path: Path, kind: str = "file") -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line.rstrip("\r\n")
     except (FileNotFoundError, IsADirectoryError):
-        raise NotFound(f"There is no {kind} {path}.", "Name one that is there.") from None
+        raise NotFound(f"There is no file {path}.", "Name one that is there.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}.", "It must be UTF-8 text.") from error
 
@@ -257,7 +251,7 @@ def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
     return names
 
 
-# ── Runs in files of TREC ───────────────────────────────────────────────────────
+# ── A run as a file of TREC ───────────────────────────────────────────────────────
 
 
 def check_ids(queries: Iterable[str]) -> None:
@@ -287,58 +281,3 @@ def as_trec(run: Run) -> str:
             last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
             lines.append(f"{query} Q0 {document} {rank} {last} {tag}\n")
     return "".join(lines)
-
-
-def read_trec(path: Path, name: str = "") -> Run:
-    """Read a run from a file, ordered as `trec_eval` does, whatever the order of its lines.
-
-    That is by score, as a 32-bit number, and where scores are equal by the documents' ids, the last
-    of them first; ranks are not looked at. Raise `UsageError` with the number of the line that is
-    not as it should be.
-    """
-    scores: dict[str, dict[str, float]] = {}
-    for number, line in lines_of(path, "run file"):
-        try:
-            # The document's name may hold spaces: two words before it and three after it do not.
-            query, _, rest = line.split(maxsplit=2)
-            document, rank, score, _ = rest.rsplit(maxsplit=3)
-            is_finite = math.isfinite(float(rank)) and math.isfinite(float(score))
-        except ValueError:  # too few words, or no numbers where numbers belong
-            is_finite = False
-        if not is_finite:
-            raise UsageError(
-                f"{path}, line {number}: this is no line of a run.",
-                "A line is: query Q0 document rank score tag",
-            )
-        document = unicodedata.normalize("NFC", document)
-        if document in scores.setdefault(query, {}):
-            raise UsageError(
-                f"{path}: query {query!r} lists {document!r} more than once.",
-                "List a document once.",
-            )
-        scores[query][document] = float(np.float32(score))
-    found = {
-        query: tuple(sorted(ranking.items(), key=lambda one: (one[1], one[0]), reverse=True))
-        for query, ranking in scores.items()
-    }
-    return Run(name or path.stem, found)
-
-
-def check_run(collection: Collection, run: Run) -> tuple[str, ...]:
-    """Say what of a run does not fit a collection, in sentences.
-
-    Raise `UsageError` when it answers none of the queries because their ids differ.
-    """
-    asked = [query.id for query in collection.queries]
-    if run.found and not run.found.keys() & set(asked):
-        raise UsageError(
-            f"{run.name} answers no query of {collection.name}: it names {min(run.found)!r},"
-            f" the judgments {min(asked)!r}.",
-            "Name the judgments that the run belongs to.",
-        )
-    judged = {name for query in collection.answerable for name in query.relevant}
-    found = {document for query in asked for document, _ in run.found.get(query, ())}
-    if not found or not judged or found & judged:
-        return ()
-    names = f"it names {min(found)!r}, the judgments {min(judged)!r}"
-    return (f"{run.name} found no document that is judged: {names}.",)

@@ -36,15 +36,12 @@ from dowse._project.evaluation.collections import (
     Run,
     as_trec,
     check_ids,
-    check_run,
     lay_out,
-    read_trec,
 )
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SearchSettings
 from dowse._search.request import SearchRequest
-from dowse._util.files import real_path
 from dowse._util.messages import counted
 from dowse.errors import Locked, NotFound, StampMismatch, UsageError
 
@@ -228,10 +225,8 @@ class UnanswerableReport(Struct, frozen=True):
 
     queries: Annotated[int, "How many."]
     rejected: Annotated[float, "Share with no result or no good match, as it should be."]
-    min_confidence: Annotated[
-        float | None, "The threshold as set, -1 for the fitted one; null for a run file."
-    ]
-    confidence: Annotated[float | None, "Mean score of the best result; null for a run file."]
+    min_confidence: Annotated[float | None, "The threshold as set, -1 for the fitted one."]
+    confidence: Annotated[float | None, "Mean score of the best result."]
 
 
 class RunReport(Struct, frozen=True):
@@ -243,7 +238,7 @@ class RunReport(Struct, frozen=True):
     marked: Annotated[int, "Of these, how many have results that are marked as no good match."]
     measures: Annotated[Measures | None, "Their average; null when there are none."]
     types: Annotated[tuple[TypeReport, ...], "By type, in the order of the collection."]
-    latency: Annotated[Latency | None, "Of a search with the user's settings; null for a file."]
+    latency: Annotated[Latency | None, "Of a search with the user's settings."]
     unanswerable: Annotated[UnanswerableReport | None, "Null when all queries have answers."]
     notices: Annotated[tuple[str, ...], "What searching could not do."]
 
@@ -334,12 +329,7 @@ def open_bench(
     if collection.documents is None:
         raise NotFound(
             f"{collection.name} has no documents to search.",
-            "Put them into docs/ or corpus.jsonl, or judge a run file: --run FILE",
-        )
-    if not all(query.text for query in collection.queries):
-        raise NotFound(
-            f"{collection.name} has no queries to ask.",
-            "Put them into queries.jsonl, or judge a run file: --run FILE",
+            "Put them into docs/ or corpus.jsonl.",
         )
     chosen = dict(overrides or {})
     folder = evaluation_folder(workspace, collection.documents, chosen)
@@ -450,25 +440,20 @@ def _generation(engine: Engine) -> int:
 
 _DEFAULT = "default"
 
-Side = tuple[str, Run | Mapping[str, Any]]
-"""A name with a run, or with the changes to the settings to search with."""
+Side = tuple[str, Mapping[str, Any]]
+"""A name with the changes to the settings to search with."""
 
 OpenBench = Callable[[Mapping[str, Any], Announce], AbstractContextManager[Bench]]
 """Makes what is searched ready, with these settings."""
 
 
 def sides_of(
-    runs: Sequence[Path],
-    compared: Sequence[str] | None,
-    preset: str | None,
-    assignments: Sequence[str],
+    compared: Sequence[str] | None, preset: str | None, assignments: Sequence[str]
 ) -> list[Side]:
-    """List what is judged: runs of files, two sides to be compared, or a search with settings.
+    """List what is judged: two sides to be compared, or a search with settings.
 
     Raise `UsageError` or `NotFound` for what is none of them.
     """
-    if runs:
-        return [(str(path), read_trec(real_path(path), str(path))) for path in runs]
     changes = dict(assigned(text) for text in assignments)
     sides: list[Side] = []
     for text in compared or [preset or _DEFAULT]:
@@ -476,13 +461,11 @@ def sides_of(
             sides.append((text, changes))
         elif text in PRESETS:
             sides.append((text, {**changes, "search.preset": text}))
-        elif Path(text).is_file():
-            sides.append((text, read_trec(real_path(Path(text)), text)))
         elif "=" in text:
             sides.append((text, {**changes, **dict([assigned(text)])}))
         else:
             raise NotFound(
-                f"{text!r} is no run file, no preset and no setting.",
+                f"{text!r} is no preset and no setting.",
                 f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
             )
     return sides
@@ -507,7 +490,7 @@ class EvalRecord(Struct, frozen=True):
     """What `dowse eval` found out."""
 
     collection: Annotated[str, "Its name."]
-    documents: Annotated[int | None, "How many were searched; null when run files were judged."]
+    documents: Annotated[int, "How many were searched."]
     queries: Annotated[int, "Queries with judgments."]
     unanswerable: Annotated[int, "Queries that have no answer."]
     unjudged: Annotated[int, "Queries left out because no document was judged to answer them."]
@@ -525,19 +508,16 @@ def evaluate(
     paired: bool = False,
     save: Callable[[bytes], None] | None = None,
 ) -> EvalRecord:
-    """Search the collection, or take the runs of files, and judge what was found.
+    """Search the collection, and judge what was found.
 
     With `paired`, two sides are compared. `save` is given a single run as TREC has it.
     """
     if save:
         check_ids(query.id for query in collection.queries)
-    documents: int | None = None
+    documents = 0
     notices: list[str] = []
     runs: list[Run] = []
     for name, side in sides:
-        if isinstance(side, Run):
-            runs.append(side)
-            continue
         with open_bench(side, announce) as bench:
             documents = len(bench.engine.documents())
             notices += bench.notices
@@ -546,7 +526,7 @@ def evaluate(
     if save:
         save(as_trec(runs[0]).encode("utf-8", "surrogateescape"))
     for run in runs:
-        notices += [*run.notices, *check_run(collection, run)]
+        notices += run.notices
     comparison = None
     if paired:
         differences = compare_runs(collection, *runs)

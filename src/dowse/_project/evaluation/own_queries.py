@@ -479,10 +479,8 @@ Trial = tuple[SettingValues, Sequence[Retrieved]]
 def judged_queries(queries: Sequence[JudgedQuery], engine: Engine) -> list[JudgedQuery]:
     """List the judged queries that a document of the project answers.
 
-    Raise `UsageError` when there is none, or when nobody knows what was asked.
+    Raise `UsageError` when there is none.
     """
-    if not all(query.text for query in queries):
-        raise UsageError("There are judgments, but no queries.", "Put them into queries.jsonl.")
     known = {entry.id for entry in engine.documents()}
     answered = [query for query in queries if known & query.relevant.keys()]
     if not answered:

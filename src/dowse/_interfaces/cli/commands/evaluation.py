@@ -52,14 +52,6 @@ from dowse.errors import UsageError
 @click.command(cls=Command, record=EvalRecord)
 @click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Judge a TREC run file instead of searching; several: each.",
-)
-@click.option(
     "--save",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -79,7 +71,7 @@ from dowse.errors import UsageError
     "--compare",
     nargs=2,
     metavar="A B",
-    help="Whether B is better than A: each a run file, a preset, a NAME=VALUE, or default.",
+    help="Whether B is better than A: each a preset, a NAME=VALUE, or default.",
 )
 @click.option(
     "--queries",
@@ -106,7 +98,6 @@ def eval_command(
     call: Call,
     set_: Path | None,
     *,
-    runs: tuple[Path, ...],
     save: Path | None,
     force: bool,
     assignments: tuple[str, ...],
@@ -119,8 +110,8 @@ def eval_command(
     """Measure how well a judged collection is answered.
 
     SET is a folder with docs/ or corpus.jsonl, queries.jsonl and qrels.tsv, or with queries.tsv and
-    TREC's qrels; for run files a qrels file will do. It is indexed apart from your projects, and
-    your settings hold. Documents are judged, each by its best passage, down to the 100th.
+    TREC's qrels. It is indexed apart from your projects, and your settings hold. Documents are
+    judged, each by its best passage, down to the 100th.
 
     Recency does not count, because the files of a collection are as old as its download. Latency is
     that of a search with your own number of results; for the measures 300 passages are asked for,
@@ -134,34 +125,24 @@ def eval_command(
     Examples:
       dowse eval benchmarks/corpus                       measure the settings as they hold
       dowse eval SET --preset seed-a --save seed-a.run   and keep the run
-      dowse eval SET --run seed-a.run --run other.run    judge run files
       dowse eval SET --compare seed-a default            is the second better?
       dowse eval SET --compare default fuse.keyword=2
       dowse eval --self -p notes                         by queries out of the notes
     """
-    jobs = {"--run": runs, "--compare": compare}
-    chosen = [name for name, given in jobs.items() if given]
-    job = " and ".join(chosen)
     refusals = (
-        (len(chosen) > 1, f"{job} contradict each other.", "Use one."),
-        (job and save, f"--save keeps one run, and {job} is another job.", "Use one."),
-        (
-            runs and (preset or assignments),
-            "With --run nothing is searched.",
-            "Leave out --set and --preset.",
-        ),
+        (compare and save, "--save keeps one run, and --compare makes two.", "Use one."),
         (compare and preset, "--compare names presets itself.", "Leave out --preset."),
         (
-            own and (set_ or runs or queries),
+            own and (set_ or queries),
             "--self draws queries from the documents of a project.",
-            "Leave out SET, --run and --queries; --per-kind says how many.",
+            "Leave out SET and --queries; --per-kind says how many.",
         ),
         (not own and set_ is None, "There is nothing to measure.", "Name a SET, or use --self."),
     )
     for applies, what, hint in refusals:
         if applies:
             raise UsageError(what, hint)
-    sides = sides_of(runs, compare, preset, assignments)
+    sides = sides_of(compare, preset, assignments)
     keep = None
     if save:
         file = check_output(call.workspace, real_path(save), force=force)
@@ -195,7 +176,7 @@ def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     said = (
         f"{counted(record.queries, 'query', 'queries')} with judgments",
         f"{record.unanswerable:,} without an answer" if record.unanswerable else "",
-        "" if record.documents is None else counted(record.documents, "document"),
+        counted(record.documents, "document"),
         f"{record.unjudged:,} left out without a judged answer" if record.unjudged else "",
     )
     yield from sentence(width, (record.collection, "bold"), f": {', '.join(filter(None, said))}")
