@@ -183,7 +183,7 @@ def _ndcg(bench: Bench, changes: Mapping[str, Any]) -> dict[str, float]:
     found = {}
     for query in bench.collection.queries:
         ranking = bench.engine.rank(SearchRequest(query.text, changes=changes))[:100]
-        found[query.id] = tuple((bench.names.get(n, n), score) for n, score in ranking)
+        found[query.id] = ranking
     measured = measure_queries(Run("", found), bench.collection.answerable)
     return {query: one.ndcg_10 for query, one in measured.items()}
 

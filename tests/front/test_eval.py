@@ -156,26 +156,6 @@ def _built_with(folder: Path) -> dict[str, Any]:
     return built
 
 
-def test_a_corpus_on_lines_is_laid_out_and_judged_by_its_own_ids(
-    dowse: Dowse, home: Path, collection: Path
-) -> None:
-    expected = dowse("eval", collection, "--json").json["runs"][0]["measures"]
-    rows = [
-        {"_id": f"Doc/{name}", "title": text.split("\n")[0][2:], "text": text.split("\n\n")[1]}
-        for name, text in _DOCS.items()
-    ]
-    folder = home / "lines"
-    folder.mkdir()
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, _QUERIES)), "utf-8")
-    judged = [f"{query}\tDoc/{document}\t2" for query, document in _QRELS.items()]
-    (folder / "qrels.tsv").write_text("\n".join(judged), "utf-8")
-    result = dowse("eval", folder, "--save", home / "lines.run", "--json")
-    assert result.json["runs"][0]["measures"] == expected
-    assert "q1 Q0 Doc/guides/restore.md 1 " in (home / "lines.run").read_text("utf-8")
-    assert result.json["notices"] == []
-
-
 @pytest.mark.parametrize("second", ["seed-a", "fuse.keyword=0"])
 def test_two_ways_of_searching_are_compared(dowse: Dowse, collection: Path, second: str) -> None:
     shape = dowse("eval", collection, "--compare", "default", second, "--json").json

@@ -179,7 +179,7 @@ class Engine(AbstractContextManager["Engine"]):
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Open one generation of the index for everything that this thread reads inside."""
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             before = getattr(self._held, "reader", None)
             self._held.reader = reader
             try:
@@ -188,30 +188,24 @@ class Engine(AbstractContextManager["Engine"]):
                 self._held.reader = before
 
     @contextmanager
-    def read(self) -> Iterator[IndexReader]:
-        """Open the newest generation, or the held one; raise unless it fits the settings."""
-        with self.read_any() as reader:
-            stamp = reader.catalogue.stamp()
-            if stamp is None:
+    def read(self, *, fitting: bool = True) -> Iterator[IndexReader]:
+        """Open the newest generation, or the held one; raise unless it fits the settings.
+
+        Without `fitting`, whatever settings it was built with, and also when it is empty.
+        """
+        held: IndexReader | None = getattr(self._held, "reader", None)
+        with nullcontext(held) if held else self.parts.store.read() as reader:
+            stamp = reader.catalogue.stamp() if fitting else None
+            if fitting and stamp is None:
                 raise NotFound(
                     f"The project {self.project.name!r} has not been indexed yet.",
                     f"Index it with: dowse index -p {self.project.typed}",
                 )
-            if stamp != self._fitting:
+            if stamp and stamp != self._fitting:
                 expected = self.expected_stamp()
                 self.check_stamp(stamp, expected)
                 # A model that cannot be had yet may turn out to be another one.
                 self._fitting = None if expected.why_no_model else stamp
-            yield reader
-
-    @contextmanager
-    def read_any(self) -> Iterator[IndexReader]:
-        """Open the newest generation, or the held one, whatever settings it was built with."""
-        held = getattr(self._held, "reader", None)
-        if held is not None:
-            yield held
-            return
-        with self.parts.store.read() as reader:
             yield reader
 
     def expected_stamp(self) -> ExpectedStamp:
@@ -383,12 +377,12 @@ class Engine(AbstractContextManager["Engine"]):
 
     def links(self, document_id: str) -> list[Edge]:
         """List the links of a document, to others and from them."""
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             return reader.links.of([document_id])
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents, by id."""
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             return reader.catalogue.documents()
 
     def listed(
@@ -400,17 +394,17 @@ class Engine(AbstractContextManager["Engine"]):
         documents whose path begins with one of these.
         """
         moment = moment_said(since, time.time()) if since else None
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             return list_documents(reader, sort, moment, path)
 
     def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
         """List the values of a filter, each with the number of documents that have it."""
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             return list_values(reader, name, path)
 
     def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
         """List the fields of the frontmatter and their values, each with a number of documents."""
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             return list_fields(reader, path)
 
     def path_of(self, document_id: str) -> Path:
@@ -460,7 +454,7 @@ class Engine(AbstractContextManager["Engine"]):
         from dowse._index.scan import has_changed, scan  # noqa: PLC0415  searches walk no folder
 
         options = self.settings.read
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             stamp = reader.catalogue.stamp()
             mismatches = self.expected_stamp().mismatches(stamp) if stamp else []
             changes = scan(self.roots, (), options, reader.catalogue.files())
@@ -495,7 +489,7 @@ class Engine(AbstractContextManager["Engine"]):
 
     def built_with(self) -> Stamp | None:
         """Return the stamp of the index; None while there is none."""
-        with self.read_any() as reader:
+        with self.read(fitting=False) as reader:
             return reader.catalogue.stamp()
 
     def mismatches(self) -> list[str]:

@@ -305,7 +305,11 @@ class Workspace:
             root = project.roots[0]
             if root.exists() or project.is_elsewhere(root):
                 continue
-            with suppress(DowseError), self.open(project) as engine, engine.read_any() as reader:
+            with (
+                suppress(DowseError),
+                self.open(project) as engine,
+                engine.read(fitting=False) as reader,
+            ):
                 files = reader.catalogue.files()
                 some = sorted(one for one in files if not one.startswith("@"))
                 some = some[:: len(some) // _LOOKED_AT + 1]

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dowse._index.markdown.document import parse
-from dowse._project.evaluation.collections import Collection, lay_out, read_collection, sample
+from dowse._project.evaluation.collections import Collection, read_collection, sample
 from dowse.errors import NotFound, UsageError
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
@@ -138,6 +137,8 @@ def test_what_is_missing_is_reported(tmp_path: Path) -> None:
         read_collection(tmp_path / "nowhere")
     with pytest.raises(NotFound, match="has no judgments"):
         read_collection(_write(tmp_path, {"queries.jsonl": "", "qrels/other.tsv": ""}))
+    with pytest.raises(NotFound, match="has no queries"):
+        read_collection(_write(tmp_path / "unasked", {"qrels.tsv": "1\ta.md\t1\n"}))
 
 
 def test_bytes_that_are_no_text_are_reported(tmp_path: Path) -> None:
@@ -154,59 +155,3 @@ def test_a_sample_is_always_the_same_and_in_order() -> None:
     places = [collection.queries.index(query) for query in some.queries]
     assert places == sorted(places)
     assert sample(collection, 1_000) == collection
-
-
-# ── corpus.jsonl ─────────────────────────────────────────────────────────────
-
-_ROWS: list[dict[str, Any]] = [
-    {"_id": "a/../b c", "title": "Two\nlines", "text": "Body of the first."},
-    {"_id": "A/../b c", "title": "", "text": "---\nno: frontmatter\n---\nBody."},
-    {"_id": "ü", "text": None},
-]
-
-
-def _laid_out(folder: Path, rows: list[dict[str, Any]]) -> dict[str, str]:
-    (folder / "corpus.jsonl").write_text(_json_lines(rows), "utf-8")
-    names = lay_out(folder / "corpus.jsonl", folder / "cache" / "docs")
-    files = {path.name for path in (folder / "cache" / "docs").iterdir()}
-    assert files == set(names)
-    return names
-
-
-def test_every_line_becomes_a_document(tmp_path: Path) -> None:
-    names = _laid_out(tmp_path, _ROWS)
-    assert list(names.values()) == [row["_id"] for row in _ROWS]
-    texts = [(tmp_path / "cache" / "docs" / name).read_text("utf-8") for name in names]
-    first, second = (parse(name, text) for name, text in zip(list(names)[:2], texts, strict=False))
-    assert first.fields.title == "Two lines"
-    assert "Body of the first." in first.text
-    assert second.body == 0
-
-
-def test_only_what_changed_is_written_again(tmp_path: Path) -> None:
-    names = _laid_out(tmp_path, _ROWS)
-    files = {one: tmp_path / "cache" / "docs" / name for name, one in names.items()}
-    before = {one: path.stat().st_mtime_ns for one, path in files.items()}
-    assert _laid_out(tmp_path, _ROWS) == names
-    changed = [{**_ROWS[0], "text": "New."}, _ROWS[1]]
-    _laid_out(tmp_path, changed)
-    assert "New." in files["a/../b c"].read_text("utf-8")
-    assert files["A/../b c"].stat().st_mtime_ns == before["A/../b c"]
-    assert not files["ü"].exists()
-
-
-def test_an_interrupted_layout_is_done_again(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="line 4: there are two documents"):
-        _laid_out(tmp_path, [*_ROWS, _ROWS[0]])
-    assert len(_laid_out(tmp_path, _ROWS)) == 3
-
-
-def test_a_corpus_that_is_not_there_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="There is no file"):
-        lay_out(tmp_path / "corpus.jsonl", tmp_path / "docs")
-
-
-def test_documents_whose_text_has_another_name_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "1", "text": ""}\n{"_id": "2", "body": "x"}')
-    with pytest.raises(UsageError, match="line 2 has no text"):
-        lay_out(tmp_path / "corpus.jsonl", tmp_path / "cache" / "docs")

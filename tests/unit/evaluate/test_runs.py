@@ -113,11 +113,6 @@ def test_recency_counts_only_where_it_is_asked_for(tmp_path: Path) -> None:
     assert _documents(recent, "q") == ["b.md", "a.md"]
 
 
-def test_judgments_may_know_documents_by_another_name(engine: Engine) -> None:
-    run = search_run("r", engine, _QUERIES, {}, names={"gauge.md": "doc 7"})
-    assert _documents(run, "q2")[0] == "doc 7"
-
-
 def test_what_holds_for_most_queries_is_reported_once(engine: Engine) -> None:
     run = search_run("r", engine, _QUERIES[:2], {"rerank.enabled": True})
     assert len(run.notices) == 1

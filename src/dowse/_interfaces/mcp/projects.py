@@ -147,7 +147,7 @@ class VisibleProjects:
 
     def unfinished(self, engine: Engine) -> list[str]:
         """Say in a sentence how far an unfinished index is; none when it is complete."""
-        with engine.read_any() as reader:
+        with engine.read(fitting=False) as reader:
             told = engine.unfinished(reader) or self.progress(engine.project.name)
         return [told] if told else []
 

@@ -1,13 +1,12 @@
 """Judged collections, as they are found in folders, and runs over them.
 
-docs/ or corpus.jsonl    the documents: files, or {"_id", "title", "text"} per line
-queries.jsonl            {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
-qrels.tsv                query-id, corpus-id, score under a header; or TREC's four columns
+docs/            the documents
+queries.jsonl    {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
+qrels.tsv        query-id, corpus-id, score under a header; or TREC's four columns
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -21,7 +20,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dowse._search.request import NO_FILTERS, Filters
-from dowse._util.files import create_private_file, make_private_folder
 from dowse.errors import NotFound, UsageError
 
 SEED = 20_240_229
@@ -47,7 +45,7 @@ class Collection(Struct, frozen=True):
     """Documents with queries that somebody has judged."""
 
     name: str
-    documents: Path | None  # a folder, or a corpus.jsonl; None when a project has them
+    documents: Path | None  # a folder; None when a project has them
     queries: tuple[JudgedQuery, ...]
     unjudged: int = 0  # queries that were left out because no document was judged to answer them
 
@@ -93,10 +91,11 @@ def read_collection(path: Path) -> Collection:
     name, file = path.resolve().name, _first(path, _JUDGMENTS)
     if file is None or file.is_dir():
         raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
+    judgments = _read_judgments(file)
     asked = _first(path, ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics"))
     if asked is None:
         raise NotFound(f"{path} has no queries.", "Put them into queries.jsonl.")
-    judgments, queries = _read_judgments(file), _read_queries(asked)
+    queries = _read_queries(asked)
     if strangers := sorted(judgments.keys() - {query.id for query in queries}):
         raise UsageError(
             f"{file} judges the query {strangers[0]!r}, which is not in {asked}.",
@@ -114,7 +113,7 @@ def read_collection(path: Path) -> Collection:
             kept.append(replace(query, relevant=relevant))
     if not kept:
         raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
-    documents = _first(path, ("docs", "corpus.jsonl"))
+    documents = _first(path, ("docs",))
     return Collection(name, documents, tuple(kept), len(queries) - len(kept))
 
 
@@ -216,39 +215,6 @@ def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
                 f"{path}, line {number} has no _id.", 'A line is: {"_id": "1", "text": "…"}'
             )
         yield number, str(identifier).strip(), row
-
-
-def lay_out(corpus: Path, folder: Path) -> dict[str, str]:
-    """Write each document of a corpus.jsonl into a file; return the corpus' id of each file.
-
-    Files are named by a hash of the id, which may hold anything. Only what differs is written.
-    """
-    make_private_folder(folder)
-    names: dict[str, str] = {}
-    for number, identifier, row in json_lines(corpus):
-        name = f"{hashlib.sha256(identifier.encode('utf-8', 'replace')).hexdigest()[:16]}.md"
-        if name in names:
-            raise UsageError(
-                f"{corpus}, line {number}: there are two documents {identifier!r}.",
-                "Give each document an id of its own.",
-            )
-        if "text" not in row:  # it may be empty, but not called otherwise
-            raise UsageError(
-                f"{corpus}, line {number} has no text.",
-                'A line is: {"_id": "1", "title": "…", "text": "…"}',
-            )
-        names[name] = identifier
-        title = " ".join(str(row.get("title") or "").split())
-        # A text may begin like frontmatter without being any: an empty line keeps it text.
-        text = (f"# {title}\n" if title else "") + f"\n{row['text'] or ''}\n"
-        path, data = folder / name, text.encode("utf-8", "replace")
-        if not path.is_file() or path.read_bytes() != data:
-            create_private_file(path)
-            path.write_bytes(data)
-    for path in folder.iterdir():
-        if path.name not in names:
-            path.unlink()
-    return names
 
 
 # ── A run as a file of TREC ───────────────────────────────────────────────────────

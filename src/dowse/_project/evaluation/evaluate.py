@@ -36,7 +36,6 @@ from dowse._project.evaluation.collections import (
     Run,
     as_trec,
     check_ids,
-    lay_out,
 )
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
@@ -304,14 +303,12 @@ class Bench(Struct, frozen=True):
 
     collection: Collection
     engine: Engine
-    names: Mapping[str, str]  # what judgments call a document, where it is not its id
     notices: tuple[str, ...]  # what indexing could not do
     embedded: int  # texts that the embedder had to read
 
     def run(self, name: str, changes: Mapping[str, Any], announce: Announce = silent) -> Run:
         """Ask all queries of the collection with these changes to the settings."""
-        queries, names = self.collection.queries, self.names
-        return search_run(name, self.engine, queries, changes, names=names, announce=announce)
+        return search_run(name, self.engine, self.collection.queries, changes, announce=announce)
 
 
 @contextmanager
@@ -329,15 +326,11 @@ def open_bench(
     if collection.documents is None:
         raise NotFound(
             f"{collection.name} has no documents to search.",
-            "Put them into docs/ or corpus.jsonl.",
+            "Put them into docs/.",
         )
     chosen = dict(overrides or {})
     folder = evaluation_folder(workspace, collection.documents, chosen)
-    documents, names = collection.documents.resolve(), dict[str, str]()
-    if not documents.is_dir():  # a corpus.jsonl
-        documents = folder / "docs"
-        names = lay_out(collection.documents, documents)
-    project = Project(collection.name, folder, (documents,))
+    project = Project(collection.name, folder, (collection.documents.resolve(),))
     overrides = {"store.url": "", **chosen}  # a copy is of no use to other machines
     with workspace.open(project, overrides, announce, fetch=True) as engine:
         withheld = workspace.settings(project).withheld
@@ -351,19 +344,19 @@ def open_bench(
         if left_out := [item for item in indexed.left_out if item.whole]:
             files, first = counted(len(left_out), "file"), left_out[0]
             notices.append(f"{files} could not be indexed, such as {first.id}: {first.reason}")
-        here = {names.get(entry.id, entry.id) for entry in engine.documents()}
+        here = {entry.id for entry in engine.documents()}
         judged = {name for query in collection.queries for name in query.relevant}
         if here and judged and not here & judged:  # names differ: no figure would mean anything
             raise UsageError(
                 f"No judged document is in {collection.name}: judgments name {min(judged)!r},"
                 f" documents are called {min(here)!r}.",
-                "Judge documents by their path below docs/, or by their _id in corpus.jsonl.",
+                "Judge documents by their path below docs/.",
             )
         if unknown := sorted(judged - here):
             missing = counted(len(unknown), "judged document")
             why = "not in the collection, or left out"
             notices.append(f"{missing} cannot be found, such as {unknown[0]}: {why}.")
-        yield Bench(collection, engine, names, tuple(notices), indexed.embedded)
+        yield Bench(collection, engine, tuple(notices), indexed.embedded)
 
 
 def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:
@@ -386,7 +379,6 @@ def search_run(
     changes: Mapping[str, Any],
     depth: int = 100,
     *,
-    names: Mapping[str, str] | None = None,
     announce: Announce = silent,
 ) -> Run:
     """Ask every query, and rank documents by their best chunk.
@@ -394,11 +386,10 @@ def search_run(
     Each query is asked twice: as the settings have it, which is timed, and for enough chunks to
     fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
     When `changes` says how many results there are, exactly these are judged. Recency does not count
-    unless `changes` turns it on: files of a checkout are all new. `names` gives documents that
-    judgments know by another name. Raise `Locked` when the index was changed meanwhile: no figure
-    would mean anything.
+    unless `changes` turns it on: files of a checkout are all new. Raise `Locked` when the index was
+    changed meanwhile: no figure would mean anything.
     """
-    generation, names = _generation(engine), names or {}
+    generation = _generation(engine)
     usual = {"recency.bias": 0.0, **changes}
     deep = usual
     if "search.top_n" not in usual:
@@ -419,8 +410,7 @@ def search_run(
         if response.no_good_match:
             marked.add(query.id)
         notices.update(set(response.notices))
-        ranking = engine.rank(SearchRequest(query.text, query.filters, deep))[:depth]
-        found[query.id] = tuple((names.get(one, one), score) for one, score in ranking)
+        found[query.id] = engine.rank(SearchRequest(query.text, query.filters, deep))[:depth]
     if _generation(engine) != generation:
         raise Locked(
             "Another process has changed the index while it was measured.", "Measure once more."

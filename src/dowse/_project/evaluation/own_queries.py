@@ -333,7 +333,7 @@ def hidden_copy(
     with held, Engine(project, settings, parts) as copy:
         made = _fill(engine, copy, queries, announce)
         collection = Collection(project.name, None, judged)
-        yield Bench(collection, copy, {}, tuple(made.notices), made.made)
+        yield Bench(collection, copy, tuple(made.notices), made.made)
 
 
 def _fill(

@@ -109,9 +109,9 @@ def eval_command(
 ) -> None:
     """Measure how well a judged collection is answered.
 
-    SET is a folder with docs/ or corpus.jsonl, queries.jsonl and qrels.tsv, or with queries.tsv and
-    TREC's qrels. It is indexed apart from your projects, and your settings hold. Documents are
-    judged, each by its best passage, down to the 100th.
+    SET is a folder with docs/, queries.jsonl and qrels.tsv, or with queries.tsv and TREC's qrels.
+    It is indexed apart from your projects, and your settings hold. Documents are judged, each by
+    its best passage, down to the 100th.
 
     Recency does not count, because the files of a collection are as old as its download. Latency is
     that of a search with your own number of results; for the measures 300 passages are asked for,
