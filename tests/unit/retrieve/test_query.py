@@ -298,3 +298,13 @@ def test_quotes_in_a_sentence_demand_nothing() -> None:
     assert understood(sentence).conditions == ()
     assert understood('cron jobs "apache web"').conditions != ()
     assert understood(f"{sentence} -draft").conditions[0].negated
+    assert understood('why does my pod say "no space left"').conditions == ()
+    assert understood('what is "rolling update"').conditions != ()
+
+
+@pytest.mark.parametrize("quotes", ["“”", "„“", "«»", "「」"])
+def test_typographic_quotes_demand_nothing_next_to_other_words(quotes: str) -> None:
+    written = f"{quotes[0]}rolling updates{quotes[1]}"
+    assert understood(f"deploy {written}").conditions == ()
+    assert understood(f"deploy {written}").terms == ("deploy", "roll", "updat")
+    assert understood(written).conditions != ()
