@@ -110,7 +110,7 @@ def test_a_short_word_is_not_taken_for_a_longer_one(home: Path, dowse: Dowse) ->
     assert (searched["hits"], searched["notices"]) == ([], [])
     fixed = dowse("search", "-p", "films", "vimoe", "--mode", "keyword", "--json").json
     assert len(fixed["hits"]) == 5
-    assert fixed["notices"] == ['Nothing holds "vimoe"; searched for "vimeo" as well.']
+    assert fixed["notices"] == ['Nothing has "vimoe"; searched for "vimeo" instead.']
 
 
 @pytest.mark.parametrize("option", ["--tag", "--author", "--path", "--category"])

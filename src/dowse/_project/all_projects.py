@@ -135,13 +135,17 @@ def _merged(
     near = [hit for one in found.values() for hit in one.nearest]
     good = any(one.hits and not one.no_good_match for one in found.values())
     calibrations = {one.calibration for one in found.values()}
-    # A notice that all projects have is said once, others with the names of theirs.
-    common = set.intersection(*(set(one.notices) for one in found.values()))
-    notices = [one for one in next(iter(found.values())).notices if one in common]
+    # A notice is said once, with the names of its projects where others do not have it.
+    told: dict[str, list[str]] = {}
     for name, response in found.items():
-        known = {*common, *missing_from(response.hits)}  # what other projects may have
-        notices += [f"{name}: {one}" for one in response.notices if one not in known]
-    notices += [one for one in missing_from(hits) if one not in common]
+        for one in response.notices:
+            if one not in missing_from(response.hits):  # what other projects may have
+                told.setdefault(one, []).append(name)
+    notices = [
+        one if len(names) == len(found) else f"{', '.join(names)}: {one}"
+        for one, names in told.items()
+    ]
+    notices += missing_from(hits)
     return Response(
         project=ALL,
         query=query,

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from dowse._model import Condition, Matrix, Query, Vector, text_key
 from dowse._model.ports import Analyzer, IndexReader
+from dowse._search.confidence import background_terms
 from dowse._search.query import COMPLETIONS, MOST_TERMS, Known, distinct, lex, understand
 from dowse._search.request import leaves, meeting
 from dowse._search.state import SearchState
@@ -91,6 +93,8 @@ def correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     """
     if query.prefixes:
         query = _complete(query, reading, analyzer)
+    if len(query.terms) <= 1:
+        query = _join_small_words(query, reading, analyzer)
     if query.terms:
         frequencies = reading.keyword.frequencies("body", query.terms)
         missing = {term for term in query.terms if not frequencies.get(term)}
@@ -125,6 +129,40 @@ def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     return _with_notices(replace(query, prefixes=()), notices)
 
 
+# ── Words that are too common to be indexed ──────────────────────────────────
+
+_NAMES = 4  # words of a name such as wait-for-any
+_MOST_SMALL = 12  # words of a query that consists of little else
+_NO_NAME = re.compile(
+    "am|are|can|could|did|do|does|has|have|how|is|was|were|wh(?:at|en|ere|ich|o|ose|y)|will|would"
+)
+
+
+def _join_small_words(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
+    """Add names that words of the query are, written together: `BeforeAll`, `wait-for-any`.
+
+    Common words are not indexed by themselves, but names have them.
+    """
+    words = [word.casefold() for word in _LETTERS.findall(query.text)]
+    if not 2 <= len(words) <= _MOST_SMALL or all(map(analyzer.query_terms, words)):
+        return query
+    spans = [
+        words[start:end]
+        for start in range(len(words))
+        for end in range(start + 2, min(start + _NAMES, len(words)) + 1)
+        if not _NO_NAME.fullmatch(words[start])
+    ]
+    names = {
+        _whole(analyzer.query_terms(sign.join(span))): sign.join(span)
+        for span in spans
+        for sign in ("-", "")
+    }
+    names.pop("", None)
+    held = reading.keyword.frequencies("body", list(names))
+    found = [name for term, name in names.items() if held.get(term) and term not in query.terms]
+    return _with_words(query, found, analyzer)
+
+
 # ── Unknown words ────────────────────────────────────────────────────────────
 
 
@@ -138,11 +176,11 @@ def _replace_missing(
     }
     found: dict[str, list[str]] = {}
     for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
-        words = _instead(unknown[term], len(missing) == len(query.terms), reading)
-        if words := _frequent(words, reading, analyzer):
+        words = _instead(unknown[term], term, len(missing) == len(query.terms), reading, analyzer)
+        if words:
             found[term] = words
     notices = [
-        f'Nothing holds "{unknown[term]}"; searched for {listed(words)} as well.'
+        f'Nothing has "{unknown[term]}"; searched for {listed(words)} instead.'
         for term, words in found.items()
     ]
     kept = replace(query, terms=tuple(term for term in query.terms if term not in found))
@@ -151,27 +189,59 @@ def _replace_missing(
     return _with_notices(kept, notices)
 
 
-def _instead(word: str, all_lost: bool, reading: IndexReader) -> list[str]:
-    """Find words of the documents that may be meant by one that none of them holds."""
+def _instead(
+    word: str, term: str, all_lost: bool, reading: IndexReader, analyzer: Analyzer
+) -> list[str]:
+    """Find words of the documents that must be meant by one that none of them has.
+
+    A word that begins others is taken to be short for them. Else it may be a slip of the keyboard,
+    unless it is a word of its own: who asks for Slack does not mean a stack.
+    """
     looked_up = fold_word(word)
     many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
-    is_long = len(looked_up) >= _LEAST_BEGINNING
-    beginnings = reading.vocabulary.beginning(looked_up, many) if is_long else []
-    # Next to other words that do find something, a wrong guess ("vast" for "last") costs more than
-    # none. The first letter of a word is seldom the wrong one.
-    if beginnings or (not all_lost and len(looked_up) < _LEAST_MISSPELT):
-        return beginnings
+    longer = len(looked_up) >= _LEAST_BEGINNING and reading.vocabulary.beginning(looked_up, many)
+    if longer:
+        return _frequent(longer, reading, analyzer)
+    # Next to other words that do find something, a wrong guess costs more than none.
+    if not all_lost and len(looked_up) < _LEAST_MISSPELT:
+        return []
     spellings = reading.vocabulary.spelled_like(looked_up, _SPELLINGS)
+    # The first letter of a word is seldom the wrong one.
     likely = [spelling for spelling in spellings if spelling.startswith(looked_up[0])]
-    return likely or (spellings if all_lost else [])
+    meant = _frequent(likely or (spellings if all_lost else []), reading, analyzer)
+    if len({_whole(analyzer.query_terms(one)) for one in _nearest(looked_up, meant)}) != 1:
+        return []
+    return [] if _is_known(looked_up, term) else meant[:1]
+
+
+def _nearest(word: str, spellings: list[str]) -> list[str]:
+    """Keep the spellings that are as near to a word as the first of them."""
+    from rapidfuzz.distance import OSA  # noqa: PLC0415  (few queries have a misspelled word)
+
+    slips = [OSA.distance(word, spelling) for spelling in spellings]
+    return [one for one, count in zip(spellings, slips, strict=True) if count == slips[0]]
+
+
+def _is_known(word: str, term: str) -> bool:
+    """Tell whether a word is one that other documentation has, or that the shipped model knows."""
+    if term in background_terms().terms:
+        return True
+    # One vocabulary has `##er` for the end of a word, another one `Ġword` for a whole one.
+    spelled = (f'"{begin}{one}"' for begin in ("", "Ġ") for one in (word, word.capitalize()))
+    return any(one.encode() in _vocabulary_of_model() for one in spelled)
+
+
+@cache
+def _vocabulary_of_model() -> bytes:
+    """Read the pieces of words that the shipped model knows, as they are in its file."""
+    files = (Path(__file__).parents[1] / "_embed" / "weights").glob("*/tokenizer.json")
+    return b"".join(file.read_bytes() for file in files)
 
 
 def _frequent(words: list[str], reading: IndexReader, analyzer: Analyzer) -> list[str]:
-    """Keep those of the words that so many passages hold that a slip for them is likely."""
-    if not words:
-        return []
+    """Keep those of the words that so many passages have that a slip for them is likely."""
     terms = {word: _whole(analyzer.query_terms(word)) for word in words}
-    held = reading.keyword.frequencies("body", [term for term in terms.values() if term])
+    held = reading.keyword.frequencies("body", list(filter(None, terms.values()))) if terms else {}
     least = max(1, reading.keyword.size // _PASSAGES_PER_HOLDER)
     return [word for word in words if held.get(terms[word], 0) >= least]
 
@@ -188,7 +258,7 @@ def _widen(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
     added = [one for one in longer if _whole(analyzer.query_terms(one)) != own][:_FEWER_BEGINNINGS]
     if not added:
         return query
-    notice = f'Few passages hold "{written}"; searched for {listed(added)} as well.'
+    notice = f'Few passages have "{written}"; searched for {listed(added)} as well.'
     return _with_notices(_with_words(query, added, analyzer, query.terms), [notice])
 
 
@@ -213,12 +283,12 @@ def _without_lost_phrases(query: Query, reading: IndexReader, analyzer: Analyzer
     notices = []
     for one in lost:
         called = f"the phrase {_quoted(one)}" if _is_quoted(one) else one.written
-        notices.append(f"Nothing holds {called}; its words were searched for instead.")
+        notices.append(f"Nothing has {called}; its words were searched for instead.")
     left = [condition for condition in wanted if condition not in lost]
     if len(left) > 1 and not len(meeting(left, reading, analyzer)):
         lost = wanted
         phrases = ", ".join(map(_quoted, left))
-        notices.append(f"Nothing holds all of {phrases}; their words were searched for instead.")
+        notices.append(f"Nothing has all of {phrases}; their words were searched for instead.")
     kept = tuple(condition for condition in query.conditions if condition not in lost)
     return _with_notices(replace(query, conditions=kept), notices) if lost else query
 
