@@ -22,8 +22,7 @@ from msgspec.structs import replace
 from dowse._model import EmbeddedBatch, Model, Vector
 from dowse._model.ports import Embedder
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import JudgedQuery, json_lines, read_collection
-from dowse._project.evaluation.evaluate import open_bench
+from dowse._project.evaluation import JudgedQuery, json_lines, open_bench, read_collection
 from dowse._project.workspace import Workspace
 from dowse._search import answer as extract
 from dowse._search.request import SearchRequest

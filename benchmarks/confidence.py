@@ -32,14 +32,14 @@ from dowse._config.schema import change_search
 from dowse._model import Condition, Hit, Matrix, Response
 from dowse._model.ports import IndexReader
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import (
+from dowse._project.evaluation import (
     SEED,
     Collection,
     JudgedQuery,
+    open_bench,
     read_collection,
     sample,
 )
-from dowse._project.evaluation.evaluate import open_bench
 from dowse._project.workspace import Workspace
 from dowse._search.confidence import ALONE, label_of
 from dowse._search.pipeline import run_search

@@ -23,13 +23,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dowse._project.evaluation.collections import Collection, Run, read_collection, sample
-from dowse._project.evaluation.evaluate import (
+from dowse._project.evaluation import (
     Bench,
+    Collection,
+    Run,
     compare,
     evaluation_folder,
     measure_queries,
     open_bench,
+    read_collection,
+    sample,
 )
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest

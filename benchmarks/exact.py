@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 from dowse._index.markdown.document import parse
 from dowse._model import Document
-from dowse._project.evaluation.collections import read_collection
-from dowse._project.evaluation.evaluate import Bench, compare, open_bench
+from dowse._project.evaluation import Bench, compare, open_bench, read_collection
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 from dowse._text.matching import fold_name

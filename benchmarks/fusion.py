@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from dowse._config.schema import change_search
-from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.evaluate import compare, measure, open_bench
+from dowse._project.evaluation import compare, measure, open_bench, read_collection, sample
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
 

@@ -16,14 +16,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dowse._project.evaluation.collections import Collection, Run, read_collection, sample
-from dowse._project.evaluation.evaluate import (
+from dowse._project.evaluation import (
     Bench,
+    Collection,
     Difference,
+    Run,
     compare,
     measure_queries,
     open_bench,
+    read_collection,
     report,
+    sample,
 )
 from dowse._project.workspace import Workspace
 

@@ -48,14 +48,15 @@ from dowse._model.ports import Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.archive.move import move_project
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import (
+from dowse._project.evaluation import (
     Collection,
     JudgedQuery,
     Run,
+    mean,
+    measure_queries,
     read_collection,
     sample,
 )
-from dowse._project.evaluation.evaluate import mean, measure_queries
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace, open_store
 from dowse._search.request import SearchRequest

@@ -178,6 +178,6 @@ def notes(home: Path, by_meaning: None, prepared: Path, dowse: Dowse) -> Path:  
 @pytest.fixture
 def few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fifth of the ways of fusing: enough to choose from, where not all have to be tried."""
-    monkeypatch.setattr("dowse._project.evaluation.own_queries._MEANING", (0.2, 0.5, 0.8))
-    monkeypatch.setattr("dowse._project.evaluation.own_queries._NORMALISE", ("ceiling", "minmax"))
-    monkeypatch.setattr("dowse._project.evaluation.own_queries._GATHER", (0.0, 0.5, 0.75))
+    monkeypatch.setattr("dowse._project.own_queries._MEANING", (0.2, 0.5, 0.8))
+    monkeypatch.setattr("dowse._project.own_queries._NORMALISE", ("ceiling", "minmax"))
+    monkeypatch.setattr("dowse._project.own_queries._GATHER", (0.0, 0.5, 0.75))

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse, on_terminal
 from dowse._interfaces.cli.commands.evaluation import draw_eval
-from dowse._project.evaluation.evaluate import (
+from dowse._project.evaluation import (
     ComparisonRecord,
     Difference,
     EvalRecord,

@@ -3,7 +3,7 @@ from pathlib import Path
 from training.collection import MOST, write_collection
 from training.corpus import Chunk, Query
 
-from dowse._project.evaluation.collections import read_collection
+from dowse._project.evaluation import read_collection
 
 CHUNKS = [
     Chunk("other", 1, "Other", [], "Not of this source."),

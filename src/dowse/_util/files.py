@@ -135,17 +135,19 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other processes away from a path; raise `Locked` when one does not end."""
+def locked(path: Path, busy: str = "", patience: float = _PATIENCE) -> Iterator[None]:
+    """Keep other processes away from a path; raise `Locked` when one does not end.
+
+    `busy` says what another process does; `patience` is in seconds.
+    """
     from filelock import FileLock, Timeout  # noqa: PLC0415  reading takes no lock
 
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=PRIVATE_FILE)
     try:
-        held = lock.acquire(timeout=_PATIENCE, poll_interval=_POLL)
+        held = lock.acquire(timeout=patience, poll_interval=_POLL)
     except Timeout:
-        raise Locked(
-            f"{path} is being changed by another process.", "Wait for it to end, or stop it."
-        ) from None
+        what = busy or f"{path} is being changed by another process."
+        raise Locked(what, "Wait for it to end, or stop it.") from None
     with held:
         yield
 

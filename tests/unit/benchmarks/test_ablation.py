@@ -7,7 +7,7 @@ from benchmarks.ablation import BASELINE, Variant, ablate, ablations
 from msgspec.structs import fields, replace
 
 from dowse._config.schema import Settings, change_search
-from dowse._project.evaluation.collections import Collection, JudgedQuery, Run
+from dowse._project.evaluation import Collection, JudgedQuery, Run
 from dowse._search.documents import ThresholdOptions
 from dowse._search.fusion import GatherOptions
 from dowse._search.pipeline import SearchSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dowse._project.evaluation.collections import Collection, read_collection, sample
+from dowse._project.evaluation import Collection, read_collection, sample
 from dowse.errors import NotFound, UsageError
 
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._project.evaluation.evaluate import compare
+from dowse._project.evaluation import compare
 
 
 def _named(values: list[float]) -> dict[str, float]:

@@ -20,8 +20,7 @@ from dowse._config.schema import Settings
 from dowse._embed.models import ModelCache, ShippedModel
 from dowse._embed.options import DEFAULT_MODEL, EmbedOptions
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import read_collection
-from dowse._project.evaluation.evaluate import RunReport, report, search_run
+from dowse._project.evaluation import RunReport, read_collection, report, search_run
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest

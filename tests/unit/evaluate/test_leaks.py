@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dowse._project.engine import Engine
-from dowse._project.evaluation.own_queries import OwnQuery, hidden_copy, joined, own_queries
+from dowse._project.own_queries import OwnQuery, hidden_copy, joined, own_queries
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
 from dowse._util.files import Locations

@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, RR, R, ScoredDoc, Success, nDCG
 
-from dowse._project.evaluation.collections import JudgedQuery, Run
-from dowse._project.evaluation.evaluate import NAMES, Measures, mean, measure, measure_queries
+from dowse._project.evaluation import (
+    NAMES,
+    JudgedQuery,
+    Measures,
+    Run,
+    mean,
+    measure,
+    measure_queries,
+)
 
 _THEIRS = {
     "ndcg_5": nDCG @ 5,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dowse._project.evaluation.collections import Collection, JudgedQuery, Run
-from dowse._project.evaluation.evaluate import NAMES, compare_runs, report
+from dowse._project.evaluation import NAMES, Collection, JudgedQuery, Run, compare_runs, report
 
 
 def _queries() -> tuple[JudgedQuery, ...]:
@@ -63,13 +62,6 @@ def test_results_that_are_marked_as_no_match_count_as_rejected() -> None:
     assert got.unanswerable is not None
     assert got.unanswerable.rejected == 1
     assert (got.marked, got.empty) == (1, 1)
-
-
-def test_a_run_file_has_neither_latency_nor_confidence() -> None:
-    got = report(_COLLECTION, Run("file", _RUN.found))
-    assert got.latency is None
-    assert got.unanswerable is not None
-    assert got.unanswerable.confidence is None
 
 
 def test_a_collection_without_answers_has_no_measures() -> None:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from dowse._model import Event, Hit
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import JudgedQuery, Run, as_trec
-from dowse._project.evaluation.evaluate import search_run
+from dowse._project.evaluation import JudgedQuery, Run, as_trec, search_run
 from dowse._search.request import SearchRequest
 from dowse.errors import Locked, UsageError
 from vaults import index_notes

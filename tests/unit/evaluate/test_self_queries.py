@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dowse._index.markdown.document import parse
+from dowse._project import own_queries as hiding
 from dowse._project.engine import Engine
-from dowse._project.evaluation import own_queries as hiding
-from dowse._project.evaluation.own_queries import (
+from dowse._project.own_queries import (
     OwnQuery,
     headings_of,
     hidden_copy,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dowse._config.schema import Settings, change_search
-from dowse._project.evaluation import own_queries as tune_module
-from dowse._project.evaluation.collections import JudgedQuery
-from dowse._project.evaluation.own_queries import (
+from dowse._project import own_queries as tune_module
+from dowse._project.evaluation import JudgedQuery
+from dowse._project.own_queries import (
     TuneRecord,
     gather_evidence,
     judged_queries,

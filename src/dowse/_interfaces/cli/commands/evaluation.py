@@ -14,8 +14,7 @@ from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.commands.project import setting_names
 from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
-from dowse._project.evaluation.collections import read_collection, sample
-from dowse._project.evaluation.evaluate import (
+from dowse._project.evaluation import (
     NAMES,
     ComparisonRecord,
     EvalRecord,
@@ -24,9 +23,13 @@ from dowse._project.evaluation.evaluate import (
     UnanswerableReport,
     evaluate,
     open_bench,
+    read_collection,
+    sample,
     sides_of,
 )
-from dowse._project.evaluation.own_queries import (
+from dowse._project.indexing import fit_confidence
+from dowse._project.outputs import check_output, write_output
+from dowse._project.own_queries import (
     FEW,
     FOLDS,
     PER_KIND,
@@ -40,8 +43,6 @@ from dowse._project.evaluation.own_queries import (
     told_counts,
     tune,
 )
-from dowse._project.indexing import fit_confidence
-from dowse._project.outputs import check_output, write_output
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
 from dowse._util.files import real_path, short_path
@@ -206,12 +207,9 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
     yield from _headed(["", "n", *(f"{name:>5}" for name in NAMES.values())], rows, width)
     yield Text()
     for run in runs:
-        latency = run.latency
         said = (
             f"{run.name}:" if len(runs) > 1 else "",
-            f"Latency {duration(latency.p50)} (p50), {duration(latency.p95)} (p95)."
-            if latency
-            else "",
+            f"Latency {duration(run.latency.p50)} (p50), {duration(run.latency.p95)} (p95).",
             f"Empty answers: {run.empty:,} of {run.queries:,}.",
             f"Marked as no good match: {run.marked:,} of {run.queries:,}." if run.marked else "",
             _rejected(run.unanswerable) if run.unanswerable else "",
@@ -225,12 +223,10 @@ def _cells(measures: Measures | None) -> list[str]:
 
 def _rejected(unanswerable: UnanswerableReport) -> str:
     """Say what became of queries that have no answer."""
-    least, confidence = unanswerable.min_confidence, unanswerable.confidence
-    threshold = "" if least is None else f" at min_confidence {least:g}"
-    if least is not None and least < 0:
-        threshold = " at the fitted threshold"
-    figure = "" if confidence is None else f" (mean confidence {confidence:.2f})"
-    return f"Without an answer: {unanswerable.rejected:.0%} rejected{threshold}{figure}."
+    least = unanswerable.min_confidence
+    threshold = "the fitted threshold" if least < 0 else f"min_confidence {least:g}"
+    figure = f"(mean confidence {unanswerable.confidence:.2f})"
+    return f"Without an answer: {unanswerable.rejected:.0%} rejected at {threshold} {figure}."
 
 
 def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:

@@ -1,5 +1,9 @@
 """Search a judged collection in some ways, and judge what was found, for `dowse eval`.
 
+    docs/            the documents
+    queries.jsonl    {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
+    qrels.tsv        query-id, corpus-id, score under a header; or TREC's four columns
+
 A collection is a project of its own, indexed in the cache: never the user's own index.
 
 Measures are the usual ones, as `trec_eval` and `ir-measures` compute them. Gains are linear: a
@@ -14,7 +18,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import random
+import re
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -22,27 +29,249 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dowse._config.presets import PRESETS
 from dowse._config.schema import assigned, change_search, is_of_a_search, of_an_index
 from dowse._model import Announce, Event, silent
 from dowse._project.engine import Engine
-from dowse._project.evaluation.collections import (
-    SEED,
-    Collection,
-    JudgedQuery,
-    Run,
-    as_trec,
-    check_ids,
-)
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SearchSettings
-from dowse._search.request import SearchRequest
+from dowse._search.request import NO_FILTERS, Filters, SearchRequest
 from dowse._util.messages import counted
 from dowse.errors import Locked, NotFound, StampMismatch, UsageError
+
+SEED = 20_240_229
+"""What every random choice of an evaluation begins with."""
+
+
+class JudgedQuery(Struct, frozen=True):
+    """A query, and which documents answer it."""
+
+    id: str
+    text: str
+    type: str  # as the collection names it; "" when it names none
+    relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
+    filters: Filters = NO_FILTERS  # what it demands besides its words
+
+    @property
+    def answer(self) -> str:
+        """Return the document that answers it best."""
+        return min(self.relevant, key=lambda document: (-self.relevant[document], document))
+
+
+class Collection(Struct, frozen=True):
+    """Documents with queries that somebody has judged."""
+
+    name: str
+    documents: Path | None  # a folder; None when a project has them
+    queries: tuple[JudgedQuery, ...]
+    unjudged: int = 0  # queries that were left out because no document was judged to answer them
+
+    @property
+    def answerable(self) -> tuple[JudgedQuery, ...]:
+        """List the queries that measures are taken over."""
+        return tuple(query for query in self.queries if query.relevant)
+
+    @property
+    def unanswerable(self) -> tuple[JudgedQuery, ...]:
+        """List the queries that a good search finds nothing for."""
+        return tuple(query for query in self.queries if not query.relevant)
+
+
+class Run(Struct, frozen=True):
+    """What one way of searching found for every query."""
+
+    name: str
+    # By query id, best first: documents, each once, with scores that never increase.
+    found: Mapping[str, tuple[tuple[str, float], ...]]
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by query id
+    confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
+    notices: tuple[str, ...] = ()  # what searching could not do for most queries
+    marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
+    min_confidence: float = -1.0  # the threshold as set, -1 the fitted one
+
+
+# ── Collections ─────────────────────────────────────────────────────────────────
+
+_UNANSWERABLE = "unanswerable"  # the type of queries that have no answer in the collection
+_JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
+
+
+def read_collection(path: Path) -> Collection:
+    """Read the collection in a folder.
+
+    Queries that no document was judged to answer are left out and counted, unless their type says
+    that they are unanswerable. Raise `NotFound` for what is missing, `UsageError` for what is
+    broken.
+    """
+    if not path.is_dir():
+        raise NotFound(f"There is no collection {path}.", "Name a folder that is there.")
+    name, file = path.resolve().name, _first(path, _JUDGMENTS)
+    if file is None or file.is_dir():
+        raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
+    judgments = _read_judgments(file)
+    asked = _first(path, ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics"))
+    if asked is None:
+        raise NotFound(f"{path} has no queries.", "Put them into queries.jsonl.")
+    queries = _read_queries(asked)
+    if strangers := sorted(judgments.keys() - {query.id for query in queries}):
+        raise UsageError(
+            f"{file} judges the query {strangers[0]!r}, which is not in {asked}.",
+            "Take the judgment out, or put the query in.",
+        )
+    kept = []
+    for query in queries:
+        relevant = judgments.get(query.id, {})
+        if relevant and query.type == _UNANSWERABLE:
+            raise UsageError(
+                f"The query {query.id!r} is {_UNANSWERABLE}, but {file} names an answer.",
+                "Give it another type, or take the judgment out.",
+            )
+        if relevant or query.type == _UNANSWERABLE:
+            kept.append(replace(query, relevant=relevant))
+    if not kept:
+        raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
+    documents = _first(path, ("docs",))
+    return Collection(name, documents, tuple(kept), len(queries) - len(kept))
+
+
+def sample(collection: Collection, count: int) -> Collection:
+    """Keep so many of the queries, always the same ones, in their order."""
+    if count >= len(collection.queries):
+        return collection
+    places = random.Random(SEED).sample(range(len(collection.queries)), count)  # noqa: S311  it must be the same every time
+    return replace(collection, queries=tuple(collection.queries[n] for n in sorted(places)))
+
+
+def _first(folder: Path, names: Iterable[str]) -> Path | None:
+    """Find the first of these that is there; a folder that only holds others is none."""
+    here = [folder / name for name in names]
+    return next(
+        (one for one in here if one.is_file() or (one.is_dir() and one.name != "qrels")), None
+    )
+
+
+def _read_judgments(path: Path) -> dict[str, dict[str, int]]:
+    """Read the grades above 0 by query and document; queries without any are there with none."""
+    judgments: dict[str, dict[str, int]] = {}
+    for number, line in lines_of(path):
+        cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
+        if number == 1 and cells[0] == "query-id":
+            continue
+        if len(cells) == 4:
+            cells.pop(1)  # TREC's second column means nothing
+        if len(cells) != 3 or not all(cells) or not re.fullmatch(r"[+-]?\d+", cells[2]):
+            raise UsageError(
+                f"{path}, line {number}: this is no judgment.",
+                "A line is: query, document, grade, between tabs; or TREC's query 0 document"
+                " grade.",
+            )
+        query, document, grade = cells[0], unicodedata.normalize("NFC", cells[1]), int(cells[2])
+        grades = judgments.setdefault(query, {})
+        if grades.setdefault(document, grade) != grade:
+            raise UsageError(
+                f"{path}, line {number}: {document!r} has two grades for query {query!r}.",
+                "Keep one of them.",
+            )
+    return {
+        query: {document: grade for document, grade in grades.items() if grade > 0}
+        for query, grades in judgments.items()
+    }
+
+
+def _read_queries(path: Path) -> list[JudgedQuery]:
+    """Read the queries of a file, not judged yet: objects of JSON, or an id, a tab and a text."""
+    queries: dict[str, JudgedQuery] = {}
+    if path.suffix == ".jsonl":
+        rows = list(json_lines(path))
+    else:
+        cells = ((number, *line.partition("\t")) for number, line in lines_of(path))
+        rows = [(number, name.strip(), {"text": text.strip()}) for number, name, _, text in cells]
+    for number, name, row in rows:
+        text, kind = row.get("text"), row.get("type")
+        if not name or not isinstance(text, str) or not text.strip():
+            raise UsageError(
+                f"{path}, line {number} has no {'text' if name else 'id'}.",
+                "A line is: id, tab, text; or an object of JSON with _id and text.",
+            )
+        if name in queries:
+            raise UsageError(
+                f"{path}, line {number}: there are two queries {name!r}.",
+                "Give each query an id of its own.",
+            )
+        written = kind.strip() if isinstance(kind, str) else ""
+        queries[name] = JudgedQuery(name, text, written, {})
+    return list(queries.values())
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Read the lines that say something, with their numbers."""
+    try:
+        # Only line feeds end lines: a text in JSON may hold other separators.
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, line.rstrip("\r\n")
+    except (FileNotFoundError, IsADirectoryError):
+        raise NotFound(f"There is no file {path}.", "Name one that is there.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.", "It must be UTF-8 text.") from error
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Read the objects of a JSON Lines file, with their numbers and ids."""
+    for number, line in lines_of(path):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(
+                f"{path}, line {number} is not JSON: {error}.", "Put one object on each line."
+            ) from error
+        identifier = row.get("_id") if isinstance(row, dict) else None
+        if not isinstance(identifier, str | int) or not str(identifier).strip():
+            raise UsageError(
+                f"{path}, line {number} has no _id.", 'A line is: {"_id": "1", "text": "…"}'
+            )
+        yield number, str(identifier).strip(), row
+
+
+# ── A run as a file of TREC ───────────────────────────────────────────────────────
+
+
+def check_ids(queries: Iterable[str]) -> None:
+    """Raise `UsageError` when no run over queries with these ids could be written to a file.
+
+    Searching takes long: it is better known before.
+    """
+    for query in queries:
+        if not query or re.search(r"\s", query):
+            raise UsageError(
+                f"The query id {query!r} cannot be written into a run file.",
+                "Give queries ids without spaces.",
+            )
+
+
+def as_trec(run: Run) -> str:
+    """Write a run as `trec_eval` reads it: `query Q0 document rank score tag`.
+
+    Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
+    """
+    check_ids(run.found)
+    tag = re.sub(r"\s+", "-", run.name) or "dowse"
+    lines: list[str] = []
+    for query, ranking in run.found.items():
+        last = np.float32(np.inf)
+        for rank, (document, score) in enumerate(ranking, start=1):
+            last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+            lines.append(f"{query} Q0 {document} {rank} {last} {tag}\n")
+    return "".join(lines)
+
+
+# ── Measures ──────────────────────────────────────────────────────────────────────
 
 
 class Measures(Struct, frozen=True):
@@ -224,8 +453,8 @@ class UnanswerableReport(Struct, frozen=True):
 
     queries: Annotated[int, "How many."]
     rejected: Annotated[float, "Share with no result or no good match, as it should be."]
-    min_confidence: Annotated[float | None, "The threshold as set, -1 for the fitted one."]
-    confidence: Annotated[float | None, "Mean score of the best result."]
+    min_confidence: Annotated[float, "The threshold as set, -1 for the fitted one."]
+    confidence: Annotated[float, "Mean score of the best result."]
 
 
 class RunReport(Struct, frozen=True):
@@ -237,7 +466,7 @@ class RunReport(Struct, frozen=True):
     marked: Annotated[int, "Of these, how many have results that are marked as no good match."]
     measures: Annotated[Measures | None, "Their average; null when there are none."]
     types: Annotated[tuple[TypeReport, ...], "By type, in the order of the collection."]
-    latency: Annotated[Latency | None, "Of a search with the user's settings."]
+    latency: Annotated[Latency, "Of a search with the user's settings."]
     unanswerable: Annotated[UnanswerableReport | None, "Null when all queries have answers."]
     notices: Annotated[tuple[str, ...], "What searching could not do."]
 
@@ -252,12 +481,11 @@ def report(collection: Collection, run: Run) -> RunReport:
     averages = ((kind, rows, mean(rows)) for kind, rows in by_type.items())
     unanswerable = None
     if asked := [query.id for query in collection.unanswerable]:
-        known = [run.confidence[query] for query in asked if query in run.confidence]
         unanswerable = UnanswerableReport(
             queries=len(asked),
             rejected=sum(one in run.marked or not run.found.get(one) for one in asked) / len(asked),
             min_confidence=run.min_confidence,
-            confidence=math.fsum(known) / len(known) if known else None,
+            confidence=math.fsum(run.confidence[one] for one in asked) / len(asked),
         )
     return RunReport(
         name=run.name,
@@ -266,18 +494,10 @@ def report(collection: Collection, run: Run) -> RunReport:
         marked=sum(query.id in run.marked for query in answerable),
         measures=mean(measured.values()),
         types=tuple(TypeReport(kind, len(rows), one) for kind, rows, one in averages if one),
-        latency=latency(run),
+        latency=Latency(*np.percentile(list(run.seconds.values()), [50, 95]).tolist()),
         unanswerable=unanswerable,
         notices=run.notices,
     )
-
-
-def latency(run: Run) -> Latency | None:
-    """Say how long the searches of a run took; None when nobody has timed them."""
-    if not run.seconds:
-        return None
-    p50, p95 = np.percentile(list(run.seconds.values()), [50, 95])
-    return Latency(float(p50), float(p95))
 
 
 def compare_runs(collection: Collection, first: Run, second: Run) -> dict[str, Difference]:

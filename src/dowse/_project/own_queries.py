@@ -19,7 +19,6 @@ from itertools import chain, islice, product, zip_longest
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
-from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -43,8 +42,15 @@ from dowse._model import (
 from dowse._model.ports import IndexReader
 from dowse._model.store_options import StoreOptions
 from dowse._project.engine import Engine, takes_vectors
-from dowse._project.evaluation.collections import SEED, Collection, JudgedQuery
-from dowse._project.evaluation.evaluate import Bench, Difference, compare, measure
+from dowse._project.evaluation import (
+    SEED,
+    Bench,
+    Collection,
+    Difference,
+    JudgedQuery,
+    compare,
+    measure,
+)
 from dowse._project.indexing import store_documents, with_vectors
 from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
@@ -52,8 +58,8 @@ from dowse._search.request import Filters, SearchRequest
 from dowse._search.strategies import STRATEGIES
 from dowse._text.analyzer import STOPWORDS
 from dowse._text.scripts import CJK_CHARACTER
-from dowse._util.files import PRIVATE_FILE, make_private_folder
-from dowse.errors import Locked, UsageError
+from dowse._util.files import locked, make_private_folder
+from dowse.errors import UsageError
 
 PER_KIND = 50
 """How many queries of each kind are drawn unless somebody says otherwise."""
@@ -322,15 +328,12 @@ def hidden_copy(
     project = replace(engine.project, folder=engine.project.folder / "evaluation")
     parts = workspace.parts(project, settings, announce)
     make_private_folder(project.folder)
-    lock = FileLock(project.folder / "evaluation.lock", mode=PRIVATE_FILE)
-    try:
-        held = lock.acquire(timeout=_WAIT, poll_interval=0.05)
-    except Timeout:
-        raise Locked(
-            f"Another process is measuring or tuning {project.name}.", "Wait for it to end."
-        ) from None
     judged = tuple(query.judged for query in queries)
-    with held, Engine(project, settings, parts) as copy:
+    busy = f"Another process is measuring or tuning {project.name}."
+    with (
+        locked(project.folder / "evaluation", busy, _WAIT),
+        Engine(project, settings, parts) as copy,
+    ):
         made = _fill(engine, copy, queries, announce)
         collection = Collection(project.name, None, judged)
         yield Bench(collection, copy, tuple(made.notices), made.made)

@@ -1,1 +1,0 @@
-"""How good is it: judged queries → measures, comparisons, tuning."""
