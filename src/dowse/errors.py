@@ -2,6 +2,7 @@
 
     DowseError
     ├── UsageError            the call cannot mean anything: fix the call
+    │   ├── Malformed         an argument has no such name, type or value
     │   ├── NotFound          no such project, document, section or chunk
     │   └── BadSettings       a setting has no such name, type or value
     ├── Refused               dowse will not do this without the user's consent
@@ -43,6 +44,10 @@ class UsageError(DowseError):
     """The call cannot mean anything."""
 
     exit_code = 2
+
+
+class Malformed(UsageError):
+    """An argument is wrong in itself, whatever the documents are."""
 
 
 class NotFound(UsageError):

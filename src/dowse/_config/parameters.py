@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dowse._util.files import shown
-from dowse.errors import UsageError
+from dowse.errors import Malformed
 
 Kind = Literal["text", "texts", "date", "choice", "integer", "number", "boolean", "assignments"]
 """Kinds of values; `texts` and `assignments` are lists, an assignment is `section.name=x`."""
@@ -59,10 +59,6 @@ _READ: Mapping[str, Callable[[str], object]] = {
     "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
 }
 _WORDED = frozenset({"text", "texts", "date"})
-
-
-class Malformed(UsageError):
-    """A call is wrong in itself, whatever the documents are."""
 
 
 class Parameter(Struct, frozen=True):

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from dowse import DISTRIBUTION
 from dowse._model import Hit, header_line
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Say which extra to install when a package is missing that the block imports."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"dowse.integrations.{name} needs the package {error.name}."
+            f" Install it with: pip install '{DISTRIBUTION}[{name}]'",
+            name=error.name,
+        ) from error
 
 
 def metadata_of(hit: Hit, project: str, path: str) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict, Field
-
 from dowse.api import Dowse
-from dowse.integrations import metadata_of
+from dowse.integrations import metadata_of, needs_extra
+
+with needs_extra("langchain"):
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import ConfigDict, Field
 
 
 class DowseRetriever(BaseRetriever):

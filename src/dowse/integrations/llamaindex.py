@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-
 from dowse._model import Hit
 from dowse.api import Dowse
-from dowse.integrations import metadata_of
+from dowse.integrations import metadata_of, needs_extra
+
+with needs_extra("llamaindex"):
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 # What a model reads of a passage in addition to its text; the rest is for programs.
 _READ = {"title", "header_path", "document", "modified"}

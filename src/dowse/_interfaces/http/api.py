@@ -16,14 +16,21 @@ from starlette.routing import Route as HttpRoute
 
 from dowse._config.parameters import (
     Arguments,
-    Malformed,
     Parameter,
     check_arguments,
 )
 from dowse._interfaces.http.routes import ROUTES, ApiCall, ErrorRecord, Route
 from dowse._interfaces.served import folder_of, is_own
 from dowse._util.process import until_given_up
-from dowse.errors import DowseError, EmbedError, IndexUnusable, NotFound, Refused, UsageError
+from dowse.errors import (
+    DowseError,
+    EmbedError,
+    IndexUnusable,
+    Malformed,
+    NotFound,
+    Refused,
+    UsageError,
+)
 
 _STATUS: tuple[tuple[type[DowseError], int], ...] = (
     (Malformed, 400),
