@@ -13,8 +13,10 @@ from documents import link
 from dowse._model import Link, LinkKind
 from dowse._text import links
 from dowse._text.links import choose, names_of, names_of_target
+from rows import check_rows
 
-_CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]] = [
+_Case = tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | None]
+_CASES: list[_Case] = [
     # what the case shows, kind, source, target, documents with their aliases, where it leads
     ("a file name", "wikilink", "s.md", "note", {"note.md": ()}, "note.md"),
     ("an ending may be written", "wikilink", "s.md", "note.md", {"note.md": ()}, "note.md"),
@@ -89,36 +91,40 @@ _CASES: list[tuple[str, LinkKind, str, str, dict[str, tuple[str, ...]], str | No
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "source", "target", "documents", "expected"),
-    [case[1:] for case in _CASES],
-    ids=[case[0] for case in _CASES],
+def test_where_a_link_leads() -> None:
+    def check(case: _Case) -> None:
+        _, kind, source, target, documents, expected = case
+        written = link(target, kind)
+        names = [name for one, aliases in documents.items() for name in names_of(one, aliases)]
+        looked_up = names_of_target(source, written)
+        known = [name for name in names if name.name in looked_up]
+        assert choose(source, written, known) == expected
+        # Knowing more names than those looked up changes nothing.
+        assert choose(source, written, names) == expected
+
+    check_rows(_CASES, check)
+
+
+_ODD = ["", "/", "//", ".", "..", "../..", "a//b", "\0", "a/./b", "~"]
+_odd_text = st.one_of(st.sampled_from(_ODD), st.text("a./~#@\0 ", max_size=6))
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(
+    _odd_text,
+    st.sampled_from(["wikilink", "embed", "relative", "related"]),
+    st.sampled_from(["s.md", "a/s.md", "@r/s.md", "@s.md"]),
 )
-def test_where_a_link_leads(
-    kind: LinkKind,
-    source: str,
-    target: str,
-    documents: dict[str, tuple[str, ...]],
-    expected: str | None,
+def test_odd_targets_are_looked_up_without_complaint(
+    target: str, kind: LinkKind, source: str
 ) -> None:
     written = link(target, kind)
-    names = [name for one, aliases in documents.items() for name in names_of(one, aliases)]
-    looked_up = names_of_target(source, written)
-    assert choose(source, written, [name for name in names if name.name in looked_up]) == expected
-    # Knowing more names than those looked up changes nothing.
-    assert choose(source, written, names) == expected
+    assert names_of_target(source, written)
+    assert choose(source, written, []) in {None, source}
 
 
-@pytest.mark.parametrize("target", ["", "/", "//", ".", "..", "../..", "a//b", "\0", "a/./b", "~"])
-@pytest.mark.parametrize("kind", ["wikilink", "embed", "relative", "related"])
-def test_odd_targets_are_looked_up_without_complaint(kind: LinkKind, target: str) -> None:
-    for source in ("s.md", "a/s.md", "@r/s.md", "@s.md"):
-        written = link(target, kind)
-        assert names_of_target(source, written)
-        assert choose(source, written, []) in {None, source}
-
-
-@pytest.mark.parametrize("alias", ["/", "//", ".", "..", "\0", " ", "a/", "@", "#x"])
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(st.one_of(st.sampled_from(["/", "//", ".", "..", "\0", " ", "a/", "@", "#x"]), _odd_text))
 def test_odd_aliases_are_names_without_complaint(alias: str) -> None:
     for name in names_of("a/b.md", [alias]):
         assert name.name

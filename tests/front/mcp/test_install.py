@@ -17,22 +17,18 @@ from command_line import DOWSE, Dowse
 from dowse._interfaces.mcp import clients
 from dowse._interfaces.mcp.clients import CLIENTS, SKILL, Client, parsed
 from dowse._interfaces.mcp.tools import TOOLS
+from rows import check_rows
 
 _BY_NAME = {one.name: one for one in CLIENTS}
 
 
-@pytest.fixture(params=[one.name for one in CLIENTS])
-def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Each client in turn."""
+@pytest.fixture(autouse=True)
+def usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients are looked for where they are without this variable."""
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return _BY_NAME[request.param]
 
 
-@pytest.fixture(params=[one.name for one in CLIENTS if one.form == "json"])
-def json_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """Each client with a JSON file in turn."""
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return _BY_NAME[request.param]
+_OF_JSON = [one for one in CLIENTS if one.form == "json"]
 
 
 def _entry(client: Client, text: str | None = None) -> dict[str, Any]:
@@ -47,14 +43,17 @@ def _command(client: Client, entry: dict[str, Any]) -> list[str]:
     return list(command) if client.whole else [command, *entry["args"]]
 
 
-def test_the_entry_is_printed_and_nothing_is_written(dowse: Dowse, client: Client) -> None:
-    seen = dowse("mcp", "install", "--client", client.name)
-    assert seen.code == 0
-    entry = _entry(client, seen.out)
-    assert _command(client, entry) == [DOWSE, "mcp"]
-    assert entry[client.env]["DOWSE_DATA_DIR"] == os.environ["DOWSE_DATA_DIR"]
-    assert str(client.path) in seen.err.replace("\n", "")
-    assert not client.path.exists()
+def test_the_entry_is_printed_and_nothing_is_written(dowse: Dowse) -> None:
+    def check(client: Client) -> None:
+        seen = dowse("mcp", "install", "--client", client.name)
+        assert seen.code == 0
+        entry = _entry(client, seen.out)
+        assert _command(client, entry) == [DOWSE, "mcp"]
+        assert entry[client.env]["DOWSE_DATA_DIR"] == os.environ["DOWSE_DATA_DIR"]
+        assert str(client.path) in seen.err.replace("\n", "")
+        assert not client.path.exists()
+
+    check_rows(CLIENTS, check)
 
 
 def test_folders_are_passed_on_from_wherever_the_client_starts(
@@ -65,62 +64,78 @@ def test_folders_are_passed_on_from_wherever_the_client_starts(
     assert seen["mcpServers"]["dowse"]["env"]["DOWSE_CACHE_DIR"] == str(home / "weights")
 
 
-def test_a_file_is_made(dowse: Dowse, client: Client) -> None:
-    seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
-    assert seen["written"]
-    assert seen["backup"] is None
-    assert seen["path"] == str(client.path)
-    assert _command(client, _entry(client)) == [DOWSE, "mcp"]
-    assert all(_entry(client)[name] == value for name, value in client.says)
+def test_a_file_is_made(dowse: Dowse) -> None:
+    def check(client: Client) -> None:
+        seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
+        assert seen["written"]
+        assert seen["backup"] is None
+        assert seen["path"] == str(client.path)
+        assert _command(client, _entry(client)) == [DOWSE, "mcp"]
+        assert all(_entry(client)[name] == value for name, value in client.says)
+
+    check_rows(CLIENTS, check)
 
 
-def test_what_else_is_in_the_file_stays(dowse: Dowse, json_client: Client) -> None:
-    client = json_client
-    before = {
-        "theme": "dunkel ü",
-        client.key: {"other": {"command": "x", "args": []}},
-        "n": 1.5,
-        "costs": [1e-7, 0.00005],
-    }
-    client.path.parent.mkdir(parents=True, exist_ok=True)
-    written = json.dumps(before, indent=4, ensure_ascii=False)
-    client.path.write_text(written.replace("5e-05", "0.00005"), "utf-8")
-    client.path.chmod(0o600)
-    seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
-    after = json.loads(client.path.read_text("utf-8"))
-    assert after[client.key].pop("dowse")
-    assert after == before
-    assert list(after) == list(before)
-    assert "0.00005" in client.path.read_text("utf-8")
-    assert '\n    "theme": "dunkel ü"' in client.path.read_text("utf-8")
-    assert stat.S_IMODE(client.path.stat().st_mode) == 0o600
-    assert json.loads(Path(seen["backup"]).read_text("utf-8")) == before
+def test_what_else_is_in_the_file_stays(dowse: Dowse) -> None:
+    def check(client: Client) -> None:
+        before = {
+            "theme": "dunkel ü",
+            client.key: {"other": {"command": "x", "args": []}},
+            "n": 1.5,
+            "costs": [1e-7, 0.00005],
+        }
+        client.path.parent.mkdir(parents=True, exist_ok=True)
+        written = json.dumps(before, indent=4, ensure_ascii=False)
+        client.path.write_text(written.replace("5e-05", "0.00005"), "utf-8")
+        client.path.chmod(0o600)
+        seen = dowse("mcp", "install", "--client", client.name, "--write", "--json").json
+        after = json.loads(client.path.read_text("utf-8"))
+        assert after[client.key].pop("dowse")
+        assert after == before
+        assert list(after) == list(before)
+        assert "0.00005" in client.path.read_text("utf-8")
+        assert '\n    "theme": "dunkel ü"' in client.path.read_text("utf-8")
+        assert stat.S_IMODE(client.path.stat().st_mode) == 0o600
+        assert json.loads(Path(seen["backup"]).read_text("utf-8")) == before
+
+    check_rows(_OF_JSON, check)
 
 
-def test_a_second_time_changes_nothing(dowse: Dowse, client: Client) -> None:
-    line = ("mcp", "install", "--client", client.name, "--write")
-    dowse(*line)
-    before = client.path.read_bytes()
-    seen = dowse(*line)
-    assert "has it already" in seen.out.replace("\n", " ")
-    assert client.path.read_bytes() == before
-    assert not list(client.path.parent.glob("*before-dowse*"))
+def test_a_second_time_changes_nothing(dowse: Dowse) -> None:
+    def check(client: Client) -> None:
+        line = ("mcp", "install", "--client", client.name, "--write")
+        dowse(*line)
+        before = client.path.read_bytes()
+        seen = dowse(*line)
+        assert "has it already" in seen.out.replace("\n", " ")
+        assert client.path.read_bytes() == before
+        assert not list(client.path.parent.glob("*before-dowse*"))
+
+    check_rows(CLIENTS, check)
 
 
-def test_what_the_user_noted_in_the_entry_stays(dowse: Dowse, json_client: Client) -> None:
-    client = json_client
-    env = {"HTTPS_PROXY": "p", "DOWSE_CACHE_DIR": "/old"}
-    old = {"url": "x", "disabled": True, "enabled": False, client.env: env, client.command: "old"}
-    client.path.parent.mkdir(parents=True, exist_ok=True)
-    client.path.write_text(json.dumps({client.key: {"dowse": old}}))
-    assert dowse("mcp", "install", "--client", client.name, "--write").code == 0
-    entry = _entry(client)
-    assert (entry["disabled"], entry["enabled"]) == (True, False)
-    assert "url" not in entry
-    assert _command(client, entry) == [DOWSE, "mcp"]
-    assert entry[client.env]["HTTPS_PROXY"] == "p"
-    assert entry[client.env]["DOWSE_CACHE_DIR"] == os.environ["DOWSE_CACHE_DIR"]
-    assert "has it already" in dowse("mcp", "install", "--client", client.name, "--write").out
+def test_what_the_user_noted_in_the_entry_stays(dowse: Dowse) -> None:
+    def check(client: Client) -> None:
+        env = {"HTTPS_PROXY": "p", "DOWSE_CACHE_DIR": "/old"}
+        old = {
+            "url": "x",
+            "disabled": True,
+            "enabled": False,
+            client.env: env,
+            client.command: "old",
+        }
+        client.path.parent.mkdir(parents=True, exist_ok=True)
+        client.path.write_text(json.dumps({client.key: {"dowse": old}}))
+        assert dowse("mcp", "install", "--client", client.name, "--write").code == 0
+        entry = _entry(client)
+        assert (entry["disabled"], entry["enabled"]) == (True, False)
+        assert "url" not in entry
+        assert _command(client, entry) == [DOWSE, "mcp"]
+        assert entry[client.env]["HTTPS_PROXY"] == "p"
+        assert entry[client.env]["DOWSE_CACHE_DIR"] == os.environ["DOWSE_CACHE_DIR"]
+        assert "has it already" in dowse("mcp", "install", "--client", client.name, "--write").out
+
+    check_rows(_OF_JSON, check)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from dowse._interfaces.http.server import access_for, application
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse.errors import UsageError
+from rows import check_rows
 
 HERE = "http://127.0.0.1:7333"
 STATUS = "/api/v1/projects"
@@ -36,28 +38,28 @@ def test_this_machine_is_called_by_its_own_names(client: TestClient, host: str) 
     assert client.get(STATUS, headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "example.org",
-        "example.org:7333",
-        "127.0.0.1.example.org",
-        "localhost.example.org",
-        "192.168.0.3:7333",
-        "0.0.0.0:7333",
-        "127.0.0.1@example.org",
-        "127.0.0.1:port",
-        "127.0.0.1/x",
-        "",
-    ],
+_OTHER_HOSTS = (
+    "example.org",
+    "example.org:7333",
+    "127.0.0.1.example.org",
+    "localhost.example.org",
+    "192.168.0.3:7333",
+    "0.0.0.0:7333",
+    "127.0.0.1@example.org",
+    "127.0.0.1:port",
+    "127.0.0.1/x",
+    "",
 )
-@pytest.mark.parametrize("address", [STATUS, "/", "/mcp"])
-def test_a_name_that_was_made_to_point_here_is_refused(
-    client: TestClient, host: str, address: str
-) -> None:
-    answer = client.get(address, headers={"Host": host})
-    assert answer.status_code == 421
-    assert answer.json().keys() == {"error", "hint"}
+
+
+def test_a_name_that_was_made_to_point_here_is_refused(client: TestClient) -> None:
+    def check(row: tuple[str, str]) -> None:
+        host, address = row
+        answer = client.get(address, headers={"Host": host})
+        assert answer.status_code == 421
+        assert answer.json().keys() == {"error", "hint"}
+
+    check_rows(product(_OTHER_HOSTS, [STATUS, "/", "/mcp"]), check)
 
 
 @pytest.mark.parametrize("origin", [HERE, "https://127.0.0.1:7333"])
@@ -65,23 +67,24 @@ def test_the_own_page_may_ask(client: TestClient, origin: str) -> None:
     assert client.get(STATUS, headers={"Origin": origin}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "origin",
-    [
-        "https://example.org",
-        "http://127.0.0.1:8000",
-        "http://localhost:7333",
-        "null",
-        "",
-        "http://127.0.0.1:7333.example.org",
-    ],
+_OTHER_ORIGINS = (
+    "https://example.org",
+    "http://127.0.0.1:8000",
+    "http://localhost:7333",
+    "null",
+    "",
+    "http://127.0.0.1:7333.example.org",
 )
-@pytest.mark.parametrize("address", [STATUS, "/mcp"])
-def test_pages_from_elsewhere_may_not(client: TestClient, origin: str, address: str) -> None:
-    for method in ("GET", "POST", "OPTIONS"):
+
+
+def test_pages_from_elsewhere_may_not(client: TestClient) -> None:
+    def check(row: tuple[str, str, str]) -> None:
+        origin, address, method = row
         answer = client.request(method, address, headers={"Origin": origin})
         assert answer.status_code == 403
         assert not any(name.lower().startswith("access-control") for name in answer.headers)
+
+    check_rows(product(_OTHER_ORIGINS, [STATUS, "/mcp"], ["GET", "POST", "OPTIONS"]), check)
 
 
 _FRIEND = "https://app.example.org"
