@@ -24,7 +24,7 @@ scale-demo: $(VENV)/developing
 
 # One thread for each worker, as dowse itself has: more would only wait for each other.
 test: $(VENV)/developing minilm
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --durations 25 --durations-min 1
 
 # Clients of MCP that are not in Python; with them, `make test` tries them too.
 node-clients:
