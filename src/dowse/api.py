@@ -80,7 +80,7 @@ class Asking(TypedDict, total=False):
     per_doc: int
     rerank: bool
     preset: str
-    set: Some  # settings as texts: search.top_k=30
+    set: Some  # settings as texts: fuse.keyword=2
     max_tokens: int  # not for explain
     tags: Some  # an older name of `tag`
     settings: Mapping[str, Any]  # any other setting of the call, by its full name

@@ -36,6 +36,7 @@ from dowse._project.workspace import Workspace
 from dowse._search.request import Filters
 from dowse._search.strategies import SearchOptions
 from dowse._util.bounds import limits
+from dowse._util.messages import without_commands
 from dowse.api import Asking
 from dowse.testing import HashEmbedder
 from mcp_client import text_of, with_client
@@ -60,8 +61,8 @@ class Outcome:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Outcome:
         """The outcome that a JSON document tells."""
-        if "error" in told:
-            return cls(refused=f"{told['error']} {told['hint']}")
+        if "error" in told:  # programs and agents have no command line, and get no commands
+            return cls(refused=f"{told['error']} {without_commands(told['hint'])}")
         hits = [
             (
                 one["document"],
@@ -111,7 +112,7 @@ class Doors:
         try:
             return Outcome.of_response(getattr(self._program, call)(asked["query"], **others))
         except DowseError as error:
-            return Outcome(refused=str(error))
+            return Outcome(refused=f"{error.message} {without_commands(error.hint)}".strip())
 
     def _printed(self, call: Call, asked: Asked, *more: str) -> Outcome:
         own = more if call == "search" else ()
@@ -121,8 +122,9 @@ class Doors:
     def _agent(self, asked: Asked) -> Outcome:
         async def work(client: Client) -> CallToolResult:
             # A reply to an agent has a budget of its own when the call names none, and a budget
-            # without a number of results means all that fit.
-            whole = {"max_tokens": 1_000_000, **_usual_number(asked), **asked}
+            # without a number of results means all that fit. Weak results have no passages.
+            given = {"max_tokens": 1_000_000, "compact": False}
+            whole = {**given, **_usual_number(asked), **asked}
             return await client.call_tool("query_documents", whole)
 
         result = with_client(self._mcp, work)

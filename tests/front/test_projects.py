@@ -48,7 +48,10 @@ def test_the_current_folder_chooses_the_project(
     monkeypatch.chdir(other)
     assert dowse("ls").out == "a.md\n"
     monkeypatch.chdir(home)
-    result = dowse("ls")
+    listed = dowse("ls").out.splitlines()
+    assert [one for one in listed if one.startswith("other: ")] == ["other: a.md"]
+    assert len([one for one in listed if one.startswith("vault: ")]) == 5
+    result = dowse("reset", "--yes")
     assert result.code == 2
     assert "Choose one with -p: other, vault." in result.err
 

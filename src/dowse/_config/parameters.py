@@ -96,7 +96,7 @@ class Parameter(Struct, frozen=True):
         return {
             "boolean": "true or false",
             "texts": f'a list of {self.low} to {self.high} texts, as ["a", "b"]',
-            "assignments": 'a list of settings with their values, as ["search.top_k=30"]',
+            "assignments": 'a list of settings with their values, as ["fuse.keyword=2"]',
             "date": "a date: 2024, 2024-06-30, yesterday, 7d or last week",
             "text": f"a text of at most {self.longest:,} characters",
         }[self.kind]

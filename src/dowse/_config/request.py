@@ -47,7 +47,7 @@ OPTIONS: tuple[Parameter, ...] = (
         low=1,
         high=10_000,
         setting="search.top_n",
-        aliases=("top_n", "limit"),
+        aliases=("top_n", "limit", "top_k"),
     ),
     Parameter(
         "offset",
@@ -137,7 +137,7 @@ OPTIONS: tuple[Parameter, ...] = (
         choices=tuple(PRESETS),
         setting="search.preset",
     ),
-    Parameter("set", "Any other setting, for this call: search.top_k=30.", "assignments"),
+    Parameter("set", "Any other setting, for this call: fuse.keyword=2.", "assignments"),
     Parameter(
         "max_tokens",
         "Most tokens to return: the best texts, the last one cut.",

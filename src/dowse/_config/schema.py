@@ -363,6 +363,6 @@ def assigned(text: str) -> tuple[str, object]:
     if not sign:
         raise UsageError(
             f"set takes a setting and its value, not {shown(text)}.",
-            "Write it as: search.top_k=30",
+            "Write it as: fuse.keyword=2",
         )
     return name.strip(), parse_text(find_setting(name.strip()), value.strip())

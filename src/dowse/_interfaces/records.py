@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 
 from dowse._model import Finding, LinkKind, Passage
 from dowse._search.formats import change_hits
-from dowse._search.listing import Counted, Filter, page_of
+from dowse._search.listing import Counted, Filter, list_fields, list_values, page_of
 from dowse._text.dates import iso
 from dowse._text.matching import fold
 
@@ -126,6 +126,7 @@ class GraphRecord(Struct, frozen=True):
 class DocumentRecord(Struct, frozen=True):
     """A document of a list."""
 
+    project: Annotated[str, "Name of its project."]
     id: Annotated[str, "Path below its root."]
     short_id: Annotated[str, "Eight hex digits that `dowse get` takes too."]
     path: Annotated[str, "Where the file is, absolute."]
@@ -146,12 +147,13 @@ class DocumentRecord(Struct, frozen=True):
     ]
 
     @classmethod
-    def of(cls, listed: ListedDocument, engine: Engine) -> DocumentRecord:
+    def of(cls, listed: ListedDocument, searched: Searched) -> DocumentRecord:
         """Make the record of a document."""
         entry = listed.entry
         created = entry.fields.created
         fields = asdict(entry.fields) | {
-            "path": str(engine.path_of(entry.id)),
+            "project": listed.project,
+            "path": str(searched.of(listed.project).path_of(entry.id)),
             "created": None if created is None else iso(created),
             "modified": iso(entry.modified),
             "properties": dict(entry.fields.properties),
@@ -184,12 +186,14 @@ class ProjectRecord(Struct, frozen=True):
     description: Annotated[
         str, "What is in it: as set, as its dowse.toml says, or as its README begins."
     ]
+    contexts: Annotated[Mapping[str, str], "By path: what the user says of what is below it."]
 
     @classmethod
     def of(cls, project: Project, workspace: Workspace) -> ProjectRecord:
         """Make the record of a project."""
         roots = tuple(map(str, project.roots))
-        return cls(project.name, roots, str(project.folder), workspace.description(project))
+        description, contexts = workspace.description(project), dict(project.contexts)
+        return cls(project.name, roots, str(project.folder), description, contexts)
 
 
 class ProjectsRecord(Struct, frozen=True):
@@ -237,28 +241,28 @@ class FieldListRecord(Struct, frozen=True):
 
 def document_list(
     kind: Callable[[str, tuple[DocumentRecord, ...], int], _Record],
-    engine: Engine,
+    searched: Searched,
     listed: Sequence[ListedDocument],
     limit: int | None,
     offset: int = 0,
 ) -> _Record:
     """List a part of the documents that were found."""
     shown = page_of(listed, limit, offset)
-    items = tuple(DocumentRecord.of(one, engine) for one in shown)
-    return kind(engine.project.name, items, len(listed))
+    items = tuple(DocumentRecord.of(one, searched) for one in shown)
+    return kind(searched.project.name, items, len(listed))
 
 
 def counted_list(
-    engine: Engine, name: Filter, below: Sequence[str], limit: int | None, offset: int = 0
+    searched: Searched, name: Filter, below: Sequence[str], limit: int | None, offset: int = 0
 ) -> CountedListRecord:
     """List a part of the values of a filter."""
-    found = engine.values_of(name, below)
+    found = list_values(searched.documents(), name, below)
     items = tuple(page_of(found, limit, offset))
-    return CountedListRecord(engine.project.name, items, len(found))
+    return CountedListRecord(searched.project.name, items, len(found))
 
 
 def field_list(
-    engine: Engine,
+    searched: Searched,
     name: str | None,
     below: Sequence[str],
     limit: int | None,
@@ -267,11 +271,11 @@ def field_list(
     values: int,
 ) -> FieldListRecord:
     """List a part of the fields, or the one of a name, with at most so many values of each."""
-    found = engine.fields(below)
+    found = list_fields(searched.documents(), below)
     if name is not None:
         found = [one for one in found if fold(one.name) == fold(name)]
     items = tuple(
         FieldRecord(one.name, one.documents, len(one.values), one.values[:values])
         for one in page_of(found, limit, offset)
     )
-    return FieldListRecord(engine.project.name, items, len(found))
+    return FieldListRecord(searched.project.name, items, len(found))

@@ -167,6 +167,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     project: Annotated[str, "Name of its project."] = ""
     path: Annotated[str, "Where the file is, absolute."] = ""  # interfaces find it for their JSON
     title: Annotated[str, "Title of the document."]
+    context: Annotated[str, "What the user says of the folders that it is below."] = ""
     header_path: Annotated[tuple[str, ...], "The headings above `line`."]
     line: Annotated[int, "Where the match is, from 1."]
     page: Annotated[int | None, "Page of a PDF where the match is, from 1; null for others."] = None

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from itertools import chain
+from pathlib import Path
+from shlex import quote
+from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from dowse._model import Hit, Response, Sentence
-from dowse._project.engine import Engine
+from dowse._model import Counts, DocumentEntry, Freshness, Hit, Response, Sentence
+from dowse._project.engine import Engine, Status
 from dowse._project.registry import ALL, Project, Projects
 from dowse._search.answer import answer_of
 from dowse._search.hits import missing_from
+from dowse._search.listing import ListedDocument, Sort, in_order
 from dowse._search.request import SearchRequest
 from dowse._search.state import MOST_RESULTS
-from dowse.errors import DowseError, IndexUnusable, NotFound
+from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
+
+_T = TypeVar("_T")
 
 _TOP_N = "search.top_n"
 _WORTH = 0.5  # share of the best score below which a result would only dilute the answer
@@ -43,6 +49,7 @@ class AllProjects:
         open_project: Callable[[Project], Engine],
     ) -> None:
         known, self._broken = projects.read()
+        self._folder = projects.folder
         self._projects = {one.name: one for one in known}
         self._open = open_project
         self._engines: dict[str, Engine] = {}
@@ -105,11 +112,85 @@ class AllProjects:
                     return True
         return False
 
-    def _each(self, ask: Callable[[Engine], Response]) -> tuple[dict[str, Response], list[str]]:
-        """Search each project, and say why some give nothing."""
+    @property
+    def names(self) -> list[str]:
+        """List the names of the projects."""
+        return list(self._projects)
+
+    @property
+    def is_indexed(self) -> bool:
+        """Tell whether at least one of the projects has an index."""
+        for name in self._projects:
+            with suppress(DowseError, OSError):  # the search reports it
+                if self.of(name).built_with() is not None:
+                    return True
+        return False
+
+    def having(self, reference: str, here: Path | None = None) -> Engine:
+        """Return the engine of the one project that has what a reference means."""
+        having: list[Engine] = []
+        failures: list[UsageError] = []
+        for name in self._projects:
+            try:
+                engine = self.of(name)
+                if engine.built_with() is not None:
+                    engine.get(reference, here=here)
+                    having.append(engine)
+            except UsageError as error:
+                failures.append(error)
+            except (DowseError, OSError):  # one that cannot be read stops no other project
+                continue
+        if len(having) > 1:
+            names = ", ".join(one.project.name for one in having)
+            raise UsageError(
+                f"{reference!r} is in several projects.", f"Name the project, one of: {names}."
+            )
+        if not having:
+            raise failures[0] if failures else IndexUnusable("No project can be read.")
+        return having[0]
+
+    def documents(self) -> list[DocumentEntry]:
+        """List the documents of all projects."""
+        return [one.entry for one in self.listed()]
+
+    def listed(
+        self, sort: Sort = "path", since: str = "", path: Sequence[str] = ()
+    ) -> list[ListedDocument]:
+        """List the documents of all projects in an order."""
+        found, _ = self._each(lambda engine: engine.listed(sort, since, path))
+        return in_order(chain.from_iterable(found.values()), sort)
+
+    def status(self) -> Status:
+        """Sum up the indexes of all projects; the notices name those that need attention."""
+        found, failed = self._each(Engine.status)
+        every = list(found.values())
+        notices = [*failed, *(f"{one.project}: {said}" for one in every for said in one.notices)]
+        behind = [one for one in every if not (one.indexed and one.up_to_date)]
+        notices += [
+            f"{one.project} is not up to date: dowse index -p {quote(one.project)}"
+            for one in behind
+        ]
+        return Status(
+            project=ALL,
+            roots=tuple(chain.from_iterable(one.roots for one in every)),
+            folder=str(self._folder),
+            bytes=sum(one.bytes for one in every),
+            indexed=all(one.indexed for one in every),
+            up_to_date=not behind,
+            freshness=Freshness(**_sums([asdict(one.freshness) for one in every])),
+            counts=Counts(**_sums([asdict(one.counts) for one in every])),
+            stamp=None,
+            notices=tuple(notices),
+            run=" ".join(one.run for one in every if one.run),
+            unread=sum(one.unread for one in every),
+            imported=tuple(chain.from_iterable(one.imported for one in every)),
+        )
+
+    def _each(self, ask: Callable[[Engine], _T]) -> tuple[dict[str, _T], list[str]]:
+        """Ask each project, and say why some give nothing."""
         if not self._projects:
             raise NotFound("There is no project yet.", "Make one with: dowse index PATH")
-        found: dict[str, Response] = {}
+        found: dict[str, _T] = {}
         failed = [f"{one.what} {one.repair}" for one in self._broken]
         for name in self._projects:
             try:

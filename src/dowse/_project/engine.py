@@ -26,6 +26,7 @@ from dowse._model import (
     Explanation,
     Finding,
     Freshness,
+    Hit,
     IndexReport,
     Passage,
     Related,
@@ -170,6 +171,15 @@ class Engine(AbstractContextManager["Engine"]):
         return self
 
     @property
+    def names(self) -> list[str]:
+        """List the names of the projects that are searched: this one."""
+        return [self.project.name]
+
+    def having(self, *_: object) -> Self:
+        """Return the engine of the project that has a document: `AllProjects` looks for it."""
+        return self
+
+    @property
     def writes_answers(self) -> bool:
         """Tell whether a language model writes the answers."""
         return self.parts.writer is not None
@@ -247,7 +257,7 @@ class Engine(AbstractContextManager["Engine"]):
     def search(self, request: SearchRequest) -> Response:
         """Find the passages that answer a query best."""
         with self.parts.turn, self._searching(request) as search:
-            return run_search(search)
+            return self._with_contexts(run_search(search))
 
     def answer(self, request: SearchRequest, *, written: bool = True) -> Response:
         """Search, and say what the passages say to the question.
@@ -257,7 +267,19 @@ class Engine(AbstractContextManager["Engine"]):
         options, changes = change_answer(self.settings, request.changes)
         writer = self.parts.writer if written else None
         with self._searching(replace(request, changes=changes)) as search:
-            return with_answer(search, run_search(search), options, writer)
+            found = self._with_contexts(run_search(search))
+            return with_answer(search, found, options, writer)
+
+    def _with_contexts(self, response: Response) -> Response:
+        """Add what the user says of the folders that hits are below."""
+        if not self.project.contexts:
+            return response
+
+        def told(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+            context = self.project.context_of
+            return tuple(replace(hit, context=context(hit.document)) for hit in hits)
+
+        return replace(response, hits=told(response.hits), nearest=told(response.nearest))
 
     def write_answer(self, response: Response, request: SearchRequest) -> Response:
         """Let this project's model, if any, write an answer from the results of any projects."""
@@ -395,17 +417,15 @@ class Engine(AbstractContextManager["Engine"]):
         """
         moment = moment_said(since, time.time()) if since else None
         with self.read(fitting=False) as reader:
-            return list_documents(reader, sort, moment, path)
+            return list_documents(reader, sort, moment, path, self.project.name)
 
     def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
         """List the values of a filter, each with the number of documents that have it."""
-        with self.read(fitting=False) as reader:
-            return list_values(reader, name, path)
+        return list_values(self.documents(), name, path)
 
     def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
         """List the fields of the frontmatter and their values, each with a number of documents."""
-        with self.read(fitting=False) as reader:
-            return list_fields(reader, path)
+        return list_fields(self.documents(), path)
 
     def path_of(self, document_id: str) -> Path:
         """Return where a document's file is."""

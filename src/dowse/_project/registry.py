@@ -59,6 +59,7 @@ class Project(Struct, frozen=True):
     roots: tuple[Path, ...]  # absolute; the first is the home of unprefixed ids
     agreed: tuple[Path, ...] = ()  # those of the roots that only hold while a dowse.toml is trusted
     described: str = ""  # what the user says that is in it
+    contexts: tuple[tuple[str, str], ...] = ()  # by path: what the user says of what is below it
 
     @property
     def typed(self) -> str:
@@ -74,6 +75,10 @@ class Project(Struct, frozen=True):
     def own_roots(self) -> tuple[Path, ...]:
         """Return the roots that are written down with the project."""
         return tuple(root for root in self.roots if root not in self.agreed)
+
+    def context_of(self, document: str) -> str:
+        """Return what the user says of the paths that a document is below, the shortest first."""
+        return " ".join(said for path, said in self.contexts if document.startswith(path))
 
     def is_elsewhere(self, root: Path) -> bool:
         """Tell whether a root stands for a folder of the machine that a project came from."""
@@ -99,6 +104,7 @@ _AbsolutePath = Annotated[
 class _ProjectTable(Struct, frozen=True):
     roots: Annotated[list[_AbsolutePath], msgspec.Meta(min_length=1, max_length=1000)]
     description: Annotated[str, msgspec.Meta(max_length=_LONGEST_DESCRIPTION)] = ""
+    contexts: dict[str, Annotated[str, msgspec.Meta(max_length=_LONGEST_DESCRIPTION)]] = {}
 
 
 class _ProjectFile(Struct, frozen=True):
@@ -113,7 +119,7 @@ class Projects:
     def __init__(self, locations: Locations, indexes: IndexPlaces) -> None:
         self.indexes = indexes
         self._locations = locations
-        self._folder = locations.projects
+        self.folder = locations.projects
 
     # ── Reading ──────────────────────────────────────────────────────────────
 
@@ -159,20 +165,20 @@ class Projects:
         one: it would otherwise vanish without a word.
         """
         try:
-            entries = [one.name for one in self._folder.iterdir() if _claims_to_be_one(one)]
+            entries = [one.name for one in self.folder.iterdir() if _claims_to_be_one(one)]
         except FileNotFoundError:
             entries = []
         except OSError as error:
-            place = quote(str(self._folder))
+            place = quote(str(self.folder))
             raise BadSettings(
-                f"{self._folder} cannot be read: {error.strerror}.",
+                f"{self.folder} cannot be read: {error.strerror}.",
                 f"Move it away with: mv {place} {place}.broken",
             ) from error
         named = {name for name in entries if _NAME.fullmatch(name)}
-        return named | set(self.indexes.holding(self._folder))
+        return named | set(self.indexes.holding(self.folder))
 
     def _load(self, name: str) -> Project:
-        folder = self._folder / name
+        folder = self.folder / name
         file = folder / "project.toml"
         try:
             table = msgspec.toml.decode(read_small(file), type=_ProjectFile).project
@@ -182,7 +188,8 @@ class Projects:
                 _advice(folder, has_roots=bool(self.indexes.roots(folder))),
             ) from error
         roots = tuple(Path(root) for root in table.roots)
-        return Project(name, folder, roots, described=table.description)
+        contexts = tuple(sorted(table.contexts.items()))
+        return Project(name, folder, roots, described=table.description, contexts=contexts)
 
     # ── Changing ─────────────────────────────────────────────────────────────
 
@@ -195,7 +202,7 @@ class Projects:
         with self._alone():
             if name is None:
                 name = self.free_name(roots[0].stem if roots[0].is_file() else roots[0].name)
-            project = Project(self.check_new(name), self._folder / name, tuple(roots))
+            project = Project(self.check_new(name), self.folder / name, tuple(roots))
             update_toml(project.settings_file, _ROOTS, [str(root) for root in roots])
         return project
 
@@ -219,7 +226,7 @@ class Projects:
 
     def adopt(self, folder: Path, name: str) -> Project:
         """Take in a project that was made in another folder, whole and at once."""
-        target = self._folder / name
+        target = self.folder / name
         try:
             with self._alone():
                 self.check_new(name)
@@ -241,22 +248,27 @@ class Projects:
         change_toml(project.settings_file, _ROOTS, extended)
         return self._load(project.name)
 
-    def describe(self, name: str, text: str) -> Project:
-        """Keep what the user says that is in a project; an empty text takes it back."""
+    def describe(self, name: str, text: str, path: str = "") -> Project:
+        """Keep what the user says of a project, or of a path in it; an empty text takes it back."""
         project, description = self.get(name), " ".join(text.split())
         if len(description) > _LONGEST_DESCRIPTION:
             raise UsageError(
                 f"The description has {len(description)} characters.",
                 f"Use {_LONGEST_DESCRIPTION} at most.",
             )
-        update_toml(project.settings_file, "project.description", description or None)
+        if path:
+            contexts = {**dict(project.contexts), path.removeprefix("./"): description}
+            said = {one: text for one, text in contexts.items() if text}
+            update_toml(project.settings_file, "project.contexts", said or None)
+        else:
+            update_toml(project.settings_file, "project.description", description or None)
         return self._load(name)
 
     def rename(self, name: str, new_name: str) -> Project:
         """Give a project another name."""
         project = self.get(name)
         with self._alone(), self.indexes.undisturbed(project.folder):
-            move_folder(project.folder, self._folder / self.check_new(new_name, former=name))
+            move_folder(project.folder, self.folder / self.check_new(new_name, former=name))
         return self._load(new_name)
 
     def move(self, name: str, folder: Path) -> Project:
@@ -276,9 +288,9 @@ class Projects:
 
     def remove(self, name: str) -> None:
         """Forget a project and its index, also when its file is broken; documents stay."""
-        folder = self._folder / self._known(name)
+        folder = self.folder / self._known(name)
         # Out of sight at once, so that nothing of it is left to a later project of the same name.
-        trash = self._folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
+        trash = self.folder.with_name(f"{TRASH}{uuid.uuid4().hex}")
         with self._alone():
             try:
                 with self.indexes.undisturbed(folder):
@@ -297,7 +309,7 @@ class Projects:
                     aside.rename(file)
                     raise
         self.indexes.remove(trash)
-        for left in self._folder.parent.glob(f"{TRASH}*"):
+        for left in self.folder.parent.glob(f"{TRASH}*"):
             remove_folder(left)
 
     def restore(self, name: str, roots: Sequence[Path] = ()) -> Project:
@@ -306,7 +318,7 @@ class Projects:
         What is in the file now is kept next to it. Raise `UsageError` when the file can be read,
         or nothing says which folders the project has.
         """
-        folder = self._folder / self._known(name)
+        folder = self.folder / self._known(name)
         with suppress(BadSettings):
             self._load(name)
             raise UsageError(f"The project {name!r} can be read.", "There is nothing to restore.")
@@ -347,9 +359,9 @@ class Projects:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keep other processes from adding, renaming and removing projects meanwhile."""
-        make_private_folder(self._folder)
+        make_private_folder(self.folder)
         secure(self._locations)
-        with locked(self._folder / "projects"):  # a lock that no project can be called
+        with locked(self.folder / "projects"):  # a lock that no project can be called
             yield
 
 

@@ -266,6 +266,8 @@ def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
     for rank, hit in enumerate(hits, offset + 1):
         title = _inline(hit.title or hit.document)
         yield " · ".join((f"## {rank}. {title}", *_particulars(hit)))
+        if hit.context:
+            yield f"> {_inline(hit.context)}"
         yield fenced(hit.text)
 
 
@@ -312,9 +314,38 @@ _MARKED = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*")
 
 def grep_line(hit: Hit, path: str) -> str:
     """Write the line of a result where the match is."""
+    text, column = _matching_line(hit)
+    return f"{path}:{hit.line}:{max(0, column) + 1}:{text.rstrip()}"
+
+
+def _matching_line(hit: Hit) -> tuple[str, int]:
+    """Return the line where the match is, and where in it a word of the query is; -1: nowhere."""
     words = {word.casefold() for word in _MARKED.findall(hit.snippet)}
     lines = hit.text.split("\n")
     text = lines[min(max(0, hit.line - hit.first_line), len(lines) - 1)]
     folded = text.casefold()
-    column = 1 + min((folded.find(word) for word in words if word in folded), default=0)
-    return f"{path}:{hit.line}:{column}:{text.rstrip()}"
+    return text, min((folded.find(word) for word in words if word in folded), default=-1)
+
+
+_LONGEST = 160  # characters of a line of a list
+_SAYS_LITTLE = re.compile(r"\s*(?:#|```|~~~|\|[\s:|-]*$|<!--|$)")
+
+
+def to_one_line(hit: Hit) -> Hit:
+    """Make the text of a hit the line that matches, or the part of it that does.
+
+    Where no word of the query is in it, it is the first line from there on that says something,
+    after its heading if the match begins with one.
+    """
+    text, column = _matching_line(hit)
+    if column < 0:
+        lines = enumerate(hit.text.split("\n")[max(0, hit.line - hit.first_line) :], hit.line)
+        telling = ((number, one) for number, one in lines if not _SAYS_LITTLE.match(one))
+        number, told = next(telling, (hit.line, ""))
+        if text.lstrip().startswith("#"):
+            number, told = hit.line, f"{text} {told}"
+        return replace(hit, line=number, text=shorten(" ".join(told.split()), _LONGEST))
+    text = " ".join(text.split())
+    if len(text) > _LONGEST:
+        text = _MARKED.sub(r"\1", hit.snippet).replace(r"\*", "*")
+    return replace(hit, text=text)

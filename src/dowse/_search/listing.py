@@ -32,6 +32,7 @@ class ListedDocument(Struct, frozen=True):
 
     entry: DocumentEntry
     links_in: int  # how many other documents link to it
+    project: str = ""  # name of its project
 
 
 class Counted(Struct, frozen=True):
@@ -54,49 +55,59 @@ def list_documents(
     sort: Sort = "path",
     since: float | None = None,
     below: Sequence[str] = (),
+    project: str = "",
 ) -> list[ListedDocument]:
     """List documents below some paths that changed at or after `since`, in seconds since 1970."""
-    links_in = _links_in(reading)
-    listed = [
-        ListedDocument(entry, links_in.get(entry.id, 0))
-        for entry in _below(reading, below)
-        if since is None or entry.modified >= since
-    ]
-    return sorted(listed, key=_ORDERS[sort])
+    # Two links of a document to the same one count once, and a link to itself does not count.
+    pairs = {(edge.source, edge.target) for edge in reading.links.all()}
+    links_in = Counter(target for source, target in pairs if target != source)
+    return in_order(
+        (
+            ListedDocument(entry, links_in[entry.id], project)
+            for entry in _below(reading.catalogue.documents(), below)
+            if since is None or entry.modified >= since
+        ),
+        sort,
+    )
 
 
-_ORDERS: Mapping[Sort, Callable[[ListedDocument], tuple[float, str]]] = {
-    "path": lambda one: (0, one.entry.id),
-    "modified": lambda one: (-one.entry.modified, one.entry.id),
-    "links": lambda one: (-one.links_in, one.entry.id),
+def in_order(listed: Iterable[ListedDocument], sort: Sort) -> list[ListedDocument]:
+    """Sort documents, also of several projects."""
+    return sorted(listed, key=lambda one: (*_ORDERS[sort](one), one.entry.id, one.project))
+
+
+_ORDERS: Mapping[Sort, Callable[[ListedDocument], tuple[float, ...]]] = {
+    "path": lambda _: (),
+    "modified": lambda one: (-one.entry.modified,),
+    "links": lambda one: (-one.links_in,),
 }
 
 
-def list_values(reading: IndexReader, name: Filter, below: Sequence[str] = ()) -> list[Counted]:
+def list_values(
+    entries: Iterable[DocumentEntry], name: Filter, below: Sequence[str] = ()
+) -> list[Counted]:
     """Return the values of a filter, most frequent first; folders are ordered by their path.
 
     A document with the tag `a/b` has the tag `a` too, and a document in `a/b/` is also in `a/`.
     """
-    entries = _below(reading, below)
+    entries = _below(entries, below)
     if name == "path":
         folders = Counter(one for entry in entries for one in folders_of(entry))
         return [Counted(one, count) for one, count in sorted(folders.items())]
     return _counted(VALUES[name](entry) for entry in entries)
 
 
-def list_fields(reading: IndexReader, below: Sequence[str] = ()) -> list[FieldValues]:
+def list_fields(entries: Iterable[DocumentEntry], below: Sequence[str] = ()) -> list[FieldValues]:
     """Return the fields of the frontmatter with their values, most frequent first."""
     given: dict[str, list[tuple[str, Sequence[str]]]] = {}
-    for entry in _below(reading, below):
+    for entry in _below(entries, below):
         for name, values in entry.fields.properties:
             given.setdefault(fold(name), []).append((name, values))
-    fields = [_field(rows) for rows in given.values()]
+    fields = []
+    for rows in given.values():
+        name, _ = Counter(name for name, _ in rows).most_common(1)[0]
+        fields.append(FieldValues(name, len(rows), tuple(_counted(values for _, values in rows))))
     return sorted(fields, key=lambda one: (-one.documents, one.name))
-
-
-def _field(rows: Sequence[tuple[str, Sequence[str]]]) -> FieldValues:
-    name, _ = Counter(name for name, _ in rows).most_common(1)[0]
-    return FieldValues(name, len(rows), tuple(_counted(values for _, values in rows)))
 
 
 def page_of(items: Sequence[Item], limit: int | None, offset: int = 0) -> Sequence[Item]:
@@ -143,19 +154,10 @@ def _counted(values_of_each: Iterable[Iterable[str]]) -> list[Counted]:
     return sorted(found, key=lambda one: (-one.documents, one.name))
 
 
-def _below(reading: IndexReader, paths: Sequence[str]) -> list[DocumentEntry]:
+def _below(entries: Iterable[DocumentEntry], paths: Sequence[str]) -> list[DocumentEntry]:
     """List the documents whose path begins with one of these; case does not matter."""
-    entries = reading.catalogue.documents()
-    if not paths:
-        return entries
     starts = tuple(fold(path.removeprefix("./")) for path in paths)
-    return [entry for entry in entries if fold(entry.id).startswith(starts)]
-
-
-def _links_in(reading: IndexReader) -> Counter[str]:
-    """Tell how many other documents link to each document."""
-    pairs = {(edge.source, edge.target) for edge in reading.links.all()}
-    return Counter(target for source, target in pairs if target and target != source)
+    return [entry for entry in entries if not starts or fold(entry.id).startswith(starts)]
 
 
 # ── What belongs to a document ──────────────────────────────────────────────────

@@ -67,6 +67,21 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
+_COMMAND = re.compile(r"(?:: |`)(?:dowse|chmod|mv|pip|export) ")
+_NOT_HERE = "This can be fixed at the command line of dowse."
+
+
+def without_commands(hint: str) -> str:
+    """Return the advice of an error for programs, which have no command line to type it into."""
+    kept = [
+        # "Name a model, or set it with: dowse config set …" says something without its end.
+        f"{one.rpartition(', ')[0]}." if _COMMAND.search(one) else one
+        for one in re.split(r"(?<=[.!?]) ", hint)
+    ]
+    said = " ".join(one for one in kept if one != "." and not _COMMAND.search(one))
+    return said or (_NOT_HERE if hint else "")
+
+
 # ── What a terminal can be shown ────────────────────────────────────────────────
 
 # C1 controls and DEL; marks that turn round the order of what is read; separators of lines, which

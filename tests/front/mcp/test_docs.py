@@ -20,7 +20,7 @@ def _rows() -> dict[str, list[str]]:
 
 
 def test_every_tool_and_parameter_is_documented() -> None:
-    assert _rows() == {tool.name: [one.name for one in tool.parameters] for tool in TOOLS}
+    assert _rows() == {tool.name: list(tool.input["properties"]) for tool in TOOLS}
 
 
 def test_names_figures_and_revisions_are_those_of_the_code() -> None:

@@ -68,9 +68,7 @@ def test_only_the_pinned_project_is_seen(home: Path, dowse: Dowse) -> None:
 
 
 @pytest.mark.usefixtures("indexed")
-def test_where_it_is_not_clear_a_call_means_all_projects_or_must_name_one(
-    home: Path, dowse: Dowse
-) -> None:
+def test_where_it_is_not_clear_a_call_means_all_projects(home: Path, dowse: Dowse) -> None:
     (home / "other").mkdir()
     (home / "other" / "one.md").write_text("# One\n\nThe lighthouse.\n")
     assert dowse("index", home / "other").code == 0
@@ -81,13 +79,17 @@ def test_where_it_is_not_clear_a_call_means_all_projects_or_must_name_one(
         read = await client.call_tool("get_document", {"references": ["one", "restore"]})
         places = [one["uri"] for one in read.structured_content["passages"]]
         assert places == ["dowse://other/one.md", "dowse://vault/guides/restore.md"]
-        unclear = await client.call_tool("browse", {})
-        assert unclear.is_error
-        assert "Pass project, one of: other, vault." in text_of(unclear)
+        browsed = (
+            await client.call_tool("browse", {"path": ["one", "guides/"]})
+        ).structured_content
+        places = {(one["project"], one["document"]) for one in browsed["documents"]}
+        assert places >= {("other", "one.md"), ("vault", "guides/restore.md")}
+        assert [one["name"] for one in browsed["folders"]] == ["guides/"]
         named = {"query": "lighthouse", "project": "other"}
         assert not (await client.call_tool("query_documents", named)).is_error
         info = await client.call_tool("project_info", {})
-        assert len(info.structured_content["projects"]) == 2
+        told = info.structured_content["projects"]
+        assert [one["status"]["counts"]["documents"] for one in told] == [1, 5]
 
     with_client(started(home), work)
 

@@ -12,11 +12,13 @@ from mcp import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, ListToolsResult, ResourceLink
 
+from command_line import Dowse
+from dowse import Dowse as Dowse_
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.server import build_server
 from dowse._interfaces.mcp.tools import ALIASES
 from dowse._project.pool import EnginePool
-from dowse._search.formats import count_tokens
+from dowse._search.formats import count_tokens, to_one_line
 from mcp_client import Ask, text_of, with_client
 from tiny_model import make_model
 
@@ -104,7 +106,37 @@ def test_the_other_search_takes_the_other_number_of_results(service: EnginePool)
 
     assert len(search(top_k=1).structured_content["hits"]) == 1
     assert len(search(top_n=2).structured_content["hits"]) == 2
-    assert "is another name of n. Use one." in text_of(search(top_k=1, top_n=2))
+    assert "is another name of n. Use one." in text_of(search(top_k=1, n=2))
+
+
+def test_schemas_name_the_number_of_results_and_not_that_of_candidates(
+    server: Server[Any],
+) -> None:
+    by_name = {tool.name: tool.input_schema["properties"] for tool in _listed(server).tools}
+    assert by_name["related_documents"]["top_n"]["default"] == 10
+    assert by_name["browse"]["top_n"]["default"] == 30
+    assert by_name["recent"]["top_n"]["default"] == 20
+    assert "5, or all that fit" in by_name["query_documents"]["top_n"]["description"]
+    for properties in by_name.values():
+        assert not {"n", "top_k", "limit"} & set(properties)
+    assert "search.top_k" not in json.dumps(by_name)
+
+
+@pytest.mark.parametrize("name", ["top_n", "top_k", "limit", "n"])
+@pytest.mark.parametrize(
+    ("tool", "asked", "field"),
+    [
+        ("query_documents", {"query": "database"}, "hits"),
+        ("search_with_hypothesis", {"hypothesis": "The database is restored."}, "hits"),
+        ("related_documents", {"reference": "stations"}, "similar"),
+        ("browse", {}, "tags"),
+        ("recent", {}, "documents"),
+    ],
+)
+def test_every_usual_name_of_the_number_of_results_is_taken(
+    ask: Ask, name: str, tool: str, asked: dict[str, Any], field: str
+) -> None:
+    assert len(ask(tool, **asked, **{name: 1}).structured_content[field]) == 1
 
 
 def test_a_query_finds_passages_and_links_to_their_documents(ask: Ask) -> None:
@@ -282,6 +314,81 @@ def test_a_compact_result_is_one_line_with_title_and_place(ask: Ask) -> None:
     place = {"document": "journal/day.txt", "line": 3, "title": "day"}
     assert hit == {**place, "text": line, "match": hit["match"]}
     assert f"- `journal/day.txt:3` {hit['match']}: `day` `{line}`" in text_of(found)
+
+
+def test_where_nothing_fits_a_reply_has_only_the_lines_that_come_nearest(ask: Ask) -> None:
+    asked = {"query": "barometer database", "min_confidence": 1.0}
+    found = ask("query_documents", **asked)
+    told = found.structured_content
+    assert told["hits"] == []
+    assert told["nearest"]
+    for hit in told["nearest"]:
+        assert hit.keys() == {"document", "line", "title", "text", "match"}
+        assert "\n" not in hit["text"]
+    assert "Nearest:" in text_of(found)
+    assert "```" not in text_of(found)
+    assert told["statistics"]["counts"]["retrieve"] > 0
+    whole = ask("query_documents", **asked, compact=False).structured_content["nearest"]
+    assert len(whole[0]["text"]) > len(told["nearest"][0]["text"])
+
+
+def test_a_weak_result_is_the_line_that_matches_and_says_where_its_passage_is(ask: Ask) -> None:
+    asked = {"query": "restore the database", "passages": True, "set": ["near_dedup.enabled=false"]}
+    brief = ask("query_documents", **asked).structured_content["hits"]
+    whole = ask("query_documents", **asked, compact=False).structured_content["hits"]
+    assert {hit["match"] == "weak" for hit in brief} == {True, False}
+    for one, full in zip(brief, whole, strict=True):
+        assert (one["first_line"], one["last_line"]) == (full["first_line"], full["last_line"])
+        if one["match"] == "weak":
+            line = full["text"].split("\n")[one["line"] - one["first_line"]]
+            assert line[:100] in one["text"]
+        else:
+            assert one["text"] == full["text"]
+
+
+def test_a_compact_line_is_the_one_that_matches(home: Path, dowse: Dowse) -> None:
+    long = "Nothing of it is here. " * 20 + "The zeppelin is in the last sentence."
+    (home / "lines").mkdir()
+    text = f"# Airships\n\nA first line.\n\n{long}\n\n## Zeppelin crew\n\nThey wait.\n"
+    (home / "lines" / "a.md").write_text(text, "utf-8")
+    assert dowse("index", home / "lines").code == 0
+    with Dowse_.open(home / "lines") as program:
+        [hit] = program.search("zeppelin last sentence", n=1).hits
+        line = to_one_line(hit)
+        assert line.line == 5
+        assert "The zeppelin is in the last sentence." in line.text
+        [crew] = program.search("zeppelin crew", n=1).hits
+        assert (to_one_line(crew).line, to_one_line(crew).text) == (
+            7,
+            "## Zeppelin crew They wait.",
+        )
+
+
+def test_what_is_said_of_a_path_goes_with_every_result_below_it(
+    ask: Ask, notes: Path, dowse: Dowse
+) -> None:
+    files = {path: path.read_bytes() for path in notes.rglob("*") if path.is_file()}
+    dowse("project", "describe", "notes", "--path", "guides/", "Checked", "every spring.")
+    found = ask("query_documents", query="restore the database", top_n=3, compact=False)
+    for hit in found.structured_content["hits"]:
+        expected = "Checked every spring." if hit["document"].startswith("guides/") else None
+        assert hit.get("context") == expected
+    assert "\n> Checked every spring.\n" in text_of(found)
+    line = ask("query_documents", query="restore the database", compact=True)
+    assert "(Checked every spring.)" in text_of(line)
+    hits = dowse("search", "restore the database", "-n", 1, "--json").json["hits"]
+    assert hits[0]["context"] == "Checked every spring."
+    assert "    Checked every spring.\n" in dowse("search", "restore the database").out
+    assert {path: path.read_bytes() for path in notes.rglob("*") if path.is_file()} == files
+    dowse("project", "describe", "notes", "--path", "guides/", "--clear")
+    assert "context" not in ask("query_documents", query="database").structured_content["hits"][0]
+
+
+def test_statistics_are_there_also_when_nothing_is_found(ask: Ask) -> None:
+    for asked in ({"query": "zzzz", "mode": "keyword"}, {"query": "database", "tag": ["none"]}):
+        told = ask("query_documents", **asked).structured_content
+        assert told["hits"] == []
+        assert told["statistics"]["counts"], asked
 
 
 def test_a_search_returns_documents_and_says_where_else_they_match(ask: Ask) -> None:

@@ -284,7 +284,8 @@ def test_a_project_without_an_index_says_so(client: TestClient, home: Path, dows
     assert dowse("project", "add", home / "empty").code == 0
     answer = client.get(f"{API}/search", params={"q": "a", "project": "empty"})
     assert answer.status_code == 404
-    assert "dowse index" in answer.json()["hint"]
+    assert answer.json()["error"] == "The project 'empty' has not been indexed yet."
+    assert "dowse index" not in answer.json()["hint"]  # a program has no command line
     assert client.get(f"{API}/status", params={"project": "empty"}).json()["indexed"] is False
 
 

@@ -96,9 +96,11 @@ class Call:
 
     @contextmanager
     def open_to_search(
-        self, announce: Announce, overrides: Mapping[str, Any] | None = None
+        self,
+        announce: Announce = lambda _: None,
+        overrides: Mapping[str, Any] | None = None,
     ) -> Iterator[Engine | AllProjects]:
-        """Open what a search is about: a project, or all of them if none is meant."""
+        """Open what a call reads: a project, or all of them if none is meant."""
         with ExitStack() as opened:
 
             def engine_of(project: Project) -> Engine:

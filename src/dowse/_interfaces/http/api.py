@@ -21,6 +21,7 @@ from dowse._config.parameters import (
 )
 from dowse._interfaces.http.routes import ROUTES, ApiCall, ErrorRecord, Route
 from dowse._interfaces.served import folder_of, is_own
+from dowse._util.messages import without_commands
 from dowse._util.process import until_given_up
 from dowse.errors import (
     DowseError,
@@ -68,7 +69,7 @@ def _failed(request: Request, error: Exception) -> Response:
     if isinstance(error, DowseError):
         request.scope[ERROR] = type(error).__name__
         status = next((number for kind, number in _STATUS if isinstance(error, kind)), 500)
-        return refusal(status, error.message, error.hint)
+        return refusal(status, error.message, without_commands(error.hint))
     if isinstance(error, HTTPException):
         response = refusal(error.status_code, f"{error.detail}.", _HINTS.get(error.status_code, ""))
         response.headers.update(error.headers or {})

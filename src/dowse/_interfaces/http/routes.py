@@ -59,6 +59,7 @@ from dowse._search.listing import FILTERS, SORTS, Filter
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import MODES, STRATEGIES
+from dowse._util.messages import without_commands
 from dowse.errors import DowseError, NotFound
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class ErrorRecord(Struct, frozen=True):
     @classmethod
     def of(cls, error: DowseError | None) -> ErrorRecord | None:
         """Make the record of an error, if there is one."""
-        return cls(error.message, error.hint) if error else None
+        return cls(error.message, without_commands(error.hint)) if error else None
 
 
 class AliveRecord(Struct, frozen=True):
@@ -453,7 +454,8 @@ def _found(
 def explain(call: ApiCall) -> Explanation:
     """Say why a document is, or is not, among the results."""
     request = call.request
-    with call.engine() as engine:
+    with call.searched() as searched:
+        engine = searched.having(call["reference"], call.here)
         explanation = engine.explain(request, call["reference"], here=call.here)
         return with_path(explanation, engine)
 
@@ -478,7 +480,8 @@ def explain(call: ApiCall) -> Explanation:
 )
 def related(call: ApiCall) -> Related:
     """Documents related to a document."""
-    with call.engine() as engine:
+    with call.searched() as searched:
+        engine = searched.having(call["reference"], call.here)
         related = engine.related(call["reference"], call["n"], here=call.here)
         return related_with_paths(related, engine)
 
@@ -504,7 +507,8 @@ def related(call: ApiCall) -> Related:
 )
 def document(call: ApiCall) -> DocumentPageRecord:
     """A document, or lines of it."""
-    with call.engine() as engine:
+    with call.searched() as searched:
+        engine = searched.having(call["reference"], call.here)
         meant = engine.get(call["reference"], here=call.here)
         shown = engine.get(meant.document) if call["whole"] else meant
         path = engine.path_of(meant.document)
@@ -534,7 +538,8 @@ def document(call: ApiCall) -> DocumentPageRecord:
 def picture(call: ApiCall) -> PictureRecord:
     """A picture that a document shows."""
     name = call["name"]
-    with call.engine() as engine:
+    with call.searched() as searched:
+        engine = searched.having(call["reference"])
         document = engine.get(call["reference"]).document
         text = engine.get(document).text
         # Only what a document mentions can be had, plainly written or as an address.
@@ -567,7 +572,7 @@ def picture(call: ApiCall) -> PictureRecord:
 )
 def documents(call: ApiCall) -> DocumentListRecord:
     """List documents: all of them, the newest, or the most linked."""
-    with call.engine() as engine:
+    with call.searched() as engine:
         listed = engine.listed(call["sort"], call.arguments.get("since", ""), call.paths)
         return document_list(DocumentListRecord, engine, listed, *call.part)
 
@@ -593,7 +598,7 @@ def folders(call: ApiCall) -> CountedListRecord:
 )
 def fields(call: ApiCall) -> FieldListRecord:
     """List the fields of the frontmatter and their values."""
-    with call.engine() as engine:
+    with call.searched() as engine:
         name = call.arguments.get("name")
         return field_list(engine, name, call.paths, *call.part, values=call["values"])
 
@@ -612,7 +617,7 @@ def values(call: ApiCall) -> CountedListRecord:
 
 
 def _values(call: ApiCall, name: Filter) -> CountedListRecord:
-    with call.engine() as engine:
+    with call.searched() as engine:
         return counted_list(engine, name, call.paths, *call.part)
 
 
@@ -641,7 +646,7 @@ def projects(call: ApiCall) -> PageProjectsRecord:
 @_route("GET", "/status", _PROJECT, kept=True)
 def status(call: ApiCall) -> ServerStatusRecord:
     """What the index holds, and whether it is up to date."""
-    with call.engine() as engine:
+    with call.searched() as engine:
         job = call.pool.job(engine.project.name)
         watcher = call.watchers.of(engine.project.name)
         watch = WatchRecord(watching=False, event=None, error=None)

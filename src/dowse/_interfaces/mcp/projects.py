@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from dowse._project.registry import ALL
+from dowse._util.messages import without_commands
 from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class VisibleProjects:
             name = None
         return self._meant(name, self.pool.select)
 
-    def _find(self, name: str | None) -> Project | None:
+    def find(self, name: str | None) -> Project | None:
         """Find the project that a search means; None when it means all projects."""
         return self._meant(name, self.pool.find) if self.pool.only is None else self.project(name)
 
@@ -83,7 +84,7 @@ class VisibleProjects:
     def _unclear(self, name: str | None) -> UsageError:
         listed = [project.name for project in self.all()]
         if not listed:
-            return NotFound("There is no project yet.", "The user makes one with: dowse index PATH")
+            return NotFound("There is no project yet.", "The user makes one with dowse.")
         known = f"one of: {', '.join(listed)}."
         if name is None:
             return UsageError("It is not clear which project is meant.", f"Pass project, {known}")
@@ -94,35 +95,23 @@ class VisibleProjects:
 
     @contextmanager
     def searched(self, name: str | None) -> Iterator[Engine | AllProjects]:
-        """Open what a search means: the engine of a project, or all projects."""
-        project = self._find(name)
+        """Open what a call means: the engine of a project, or all projects.
+
+        Where nothing is indexed yet, begin the index of the project, or of the first of them.
+        """
+        project = self.find(name)
         if project is None:
             found = self.pool.open_all()
             with found.hold():
-                yield found
-            return
-        with self._opened(project) as engine:
+                if found.is_indexed:
+                    yield found
+                    return
+        with self._opened(project or self.all()[0]) as engine:
             yield engine
 
     def engine(self, name: str | None) -> AbstractContextManager[Engine]:
         """Open the engine of a project, with its index opened once; without one, begin it."""
         return self._opened(self.project(name))
-
-    @contextmanager
-    def engines(self, name: str | None) -> Iterator[list[Engine]]:
-        """Yield the engines of what a call means; of all projects, those that have an index."""
-        project = self._find(name)
-        usable: list[Engine] = []
-        for one in self.all() if project is None else ():
-            with suppress(DowseError):  # one that cannot be read stops no other project
-                engine = self.pool.open(one)
-                usable += [engine] if engine.built_with() is not None else []
-        with ExitStack() as held:
-            if not usable:
-                usable = [held.enter_context(self._opened(project or self.all()[0]))]
-            for engine in usable:
-                held.enter_context(engine.hold())
-            yield usable
 
     @contextmanager
     def _opened(self, project: Project) -> Iterator[Engine]:
@@ -145,11 +134,15 @@ class VisibleProjects:
         runs = self._pool.running() if self._pool else []
         return "; ".join(f"Indexing {job.project}{_amount(job)}" for job in runs) or "Working"
 
-    def unfinished(self, engine: Engine) -> list[str]:
-        """Say in a sentence how far an unfinished index is; none when it is complete."""
-        with engine.read(fitting=False) as reader:
-            told = engine.unfinished(reader) or self.progress(engine.project.name)
-        return [told] if told else []
+    def unfinished(self, searched: Engine | AllProjects) -> list[str]:
+        """Say in a sentence how far each unfinished index is."""
+        told = []
+        for name in searched.names:
+            with suppress(DowseError, OSError):  # one that cannot be read stops no other project
+                engine = searched.of(name)
+                with engine.read(fitting=False) as reader:
+                    told.append(engine.unfinished(reader) or self.progress(name))
+        return [one for one in told if one]
 
     def progress(self, project: str) -> str:
         """Say in a sentence what an indexing run is doing; empty when none is under way."""
@@ -161,7 +154,9 @@ class VisibleProjects:
     def failure(self, project: str) -> str:
         """Say in a sentence why the last indexing run failed; empty when it did not."""
         job = self.pool.job(project)
-        return f"The last attempt failed: {job.error}" if job is not None and job.error else ""
+        if job is None or job.error is None:
+            return ""
+        return f"The last attempt failed: {job.error.message} {without_commands(job.error.hint)}"
 
 
 def _amount(job: Job) -> str:

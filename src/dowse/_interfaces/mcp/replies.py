@@ -18,7 +18,8 @@ from msgspec import Struct
 
 from dowse._search.formats import count_tokens
 from dowse._text.markdown import comments
-from dowse.errors import UsageError
+from dowse._util.messages import without_commands
+from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from dowse._project.engine import Engine
@@ -141,6 +142,14 @@ def _note_characters(match: re.Match[str]) -> str:
 def introduced(projects: Mapping[str, str]) -> list[str]:
     """Name the projects, each with what is said of it; nothing in that is hidden."""
     return [f"{name} ({visible_line(said)})" if said else name for name, said in projects.items()]
+
+
+def advised(error: DowseError) -> str:
+    """Write an error for an agent, which may have no command line."""
+    hint = without_commands(error.hint)
+    if isinstance(error, NotFound) and hint != error.hint:
+        hint = "Find it with query_documents."
+    return visible_line(f"{error.message} {hint}")  # it may name documents
 
 
 def quoted(engine: Engine, document: str, first_line: int, text: str) -> str:

@@ -30,6 +30,7 @@ from dowse._interfaces.mcp.projects import BeingIndexed, VisibleProjects
 from dowse._interfaces.mcp.replies import (
     TEMPLATE,
     Reply,
+    advised,
     introduced,
     parse_uri,
     quoted,
@@ -172,10 +173,9 @@ class _Handlers:
             if _asks_for_progress(context):
                 run = partial(self._while_reporting, context, projects.doing, run)
             reply = await run()
-        except DowseError as error:
-            return _failure(str(error))
-        except OSError as error:
-            return _failure(f"{error}. The user finds out more with: dowse doctor")
+        except (DowseError, OSError) as error:
+            content = types.TextContent(text=_told(error))
+            return types.CallToolResult(content=[content], is_error=True)
         links = reply.links if context.protocol_version >= _LINKS_SINCE else ()
         return types.CallToolResult(
             content=[
@@ -254,7 +254,7 @@ class _Handlers:
         try:
             found, following = await self._aside(partial(page, self._projects, cursor))
         except DowseError as error:
-            raise MCPError(types.INVALID_PARAMS, visible_line(str(error))) from error
+            raise MCPError(types.INVALID_PARAMS, advised(error)) from error
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
     async def list_templates(
@@ -283,7 +283,7 @@ class _Handlers:
         try:
             kind, text = await self._aside(read)
         except DowseError as error:
-            raise MCPError(types.INVALID_PARAMS, visible_line(str(error)), {"uri": uri}) from error
+            raise MCPError(types.INVALID_PARAMS, advised(error), {"uri": uri}) from error
         contents = types.TextResourceContents(uri=uri, mime_type=kind, text=text, _meta=dict(_DATA))
         return types.ReadResourceResult(contents=[contents])
 
@@ -325,13 +325,14 @@ def _instructions(projects: Sequence[str]) -> str:
 
 def _named(projects: Sequence[str]) -> str:
     if not projects:
-        return "There is no project yet: the user makes one with `dowse index PATH`."
+        return "There is no project yet: the user makes one with dowse."
     return f"Projects: {'; '.join(projects)}."
 
 
-def _failure(said: str) -> types.CallToolResult:
-    content = types.TextContent(text=visible_line(said))  # it may name documents
-    return types.CallToolResult(content=[content], is_error=True)
+def _told(error: DowseError | OSError) -> str:
+    if isinstance(error, DowseError):
+        return advised(error)
+    return f"{error}. The user finds out more with dowse's doctor."
 
 
 def _asks_for_progress(context: ServerRequestContext[Any, Any]) -> bool:

@@ -25,6 +25,7 @@ from dowse._interfaces.mcp.replies import (
     Json,
     Reply,
     ResourceLink,
+    advised,
     callable_name,
     link_to,
     parse_uri,
@@ -43,17 +44,21 @@ from dowse._search.formats import (
     fenced,
     fill,
     fit,
+    to_one_line,
     with_projects,
     within_budget,
 )
+from dowse._search.listing import list_fields, list_values
+from dowse._search.strategies import SearchOptions
 from dowse._text.dates import iso
-from dowse._text.sentences import shorten
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from dowse._interfaces.records import Searched
     from dowse._model import Hit, Neighbour, Passage, Response
+    from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
+    from dowse._project.registry import Project
     from dowse._search.listing import Counted, ListedDocument
 
 SEARCH_TOKENS = 4000
@@ -70,16 +75,19 @@ def _heading(notices: Sequence[str]) -> list[str]:
 
 # ── Searching ────────────────────────────────────────────────────────────────
 
-_LONGEST = 160  # characters of a line, in the compact form
 _TOP_N = "search.top_n"
 _MANY = 50  # results, where as many are wanted as fit
 # Fields of a result that are only there where they say something.
-_LEFT_OUT = frozenset({"reason", "score", "more", "tags", "stale", "page", "project"})
+_LEFT_OUT = frozenset({"reason", "score", "context", "more", "tags", "stale", "page", "project"})
 
 
 def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
-    """Find the passages that answer a query."""
-    compact = bool(arguments.get("compact"))
+    """Find the passages that answer a query.
+
+    Unless the call says whether results are `compact`, a weak one is the line that matches, and
+    where nothing fits all of them are.
+    """
+    compact = arguments.get("compact")
     changed: dict[str, int] = {}
     if "n" not in arguments and not any(one.startswith(_TOP_N) for one in arguments.get("set", ())):
         # A budget without a number of results means all that fit.
@@ -91,14 +99,16 @@ def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         projects.pool.metrics.searched(engine.project.name, found.seconds)
         told = projects.progress(engine.project.name) or _freshness(projects, found, engine)
         seen = _visible(replace(found, notices=(*found.notices, *filter(None, [told]))), engine)
-    if compact:
-        seen, text = change_hits(seen, _one_line), _compact_text
-    else:
-        text = _text
+    in_lines = found.no_good_match or not found.hits if compact is None else compact
+    text = _compact_text if in_lines else _text
+
+    def shown(hit: Hit) -> Hit:
+        return to_one_line(hit) if in_lines or (compact is None and hit.match == "weak") else hit
 
     def structured(response: Response) -> Json:
-        return _structured(response, compact=compact)
+        return _structured(response, compact=in_lines)
 
+    seen = change_hits(seen, shown)
     first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)))
     second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)))
     return Reply(structured(first), *text(second))
@@ -137,6 +147,7 @@ def _visible(response: Response, engine: Searched) -> Response:
         return replace(
             hit,
             title=visible_line(hit.title),
+            context=visible_line(hit.context),
             header_path=tuple(map(visible_line, hit.header_path)),
             tags=tuple(map(visible_line, hit.tags)),
             text=quoted(engine.of(hit.project), hit.document, hit.first_line, hit.text),
@@ -186,10 +197,8 @@ def _structured(response: Response, *, compact: bool) -> Json:
         "no_good_match": response.no_good_match,
         "hits": hits,
         "notices": list(response.notices),
+        "statistics": {"counts": _changes(response), "merged": response.merged},
     }
-    if not compact:
-        counts = {"counts": _changes(response), "merged": response.merged}
-        structured["statistics"] = counts
     if not hits:
         structured["nearest"] = [tell(hit, response.project) for hit in response.nearest]
     if response.removed or not hits:
@@ -205,6 +214,7 @@ def _hit(hit: Hit, searched: str) -> Json:
         "id": hit.id,
         "document": visible_line(hit.document),
         "title": hit.title,
+        "context": hit.context,
         "header_path": list(hit.header_path),
         "line": hit.line,
         "first_line": hit.first_line,
@@ -239,16 +249,7 @@ def _changes(response: Response) -> dict[str, int]:
     for stage, left in response.counts.items():
         if left != last:
             changed[stage] = last = left
-    return changed
-
-
-def _one_line(hit: Hit) -> Hit:
-    """Keep the line of the text that matches, or the first after it that says something."""
-    lines = hit.text.split("\n")
-    wanted = min(max(0, hit.line - hit.first_line), len(lines) - 1)
-    told = (line for line in lines[wanted:] if line.strip() and not line.lstrip().startswith("#"))
-    text = shorten(" ".join(next(told, lines[wanted]).split()), _LONGEST)
-    return replace(hit, text=text, first_line=hit.line, last_line=hit.line)
+    return changed or {"retrieve": 0}
 
 
 def _compact_hit(hit: Hit, searched: str) -> Json:
@@ -259,6 +260,7 @@ def _compact_hit(hit: Hit, searched: str) -> Json:
         "title": hit.title,
         "text": hit.text,
         "match": hit.match,
+        **({"context": hit.context} if hit.context else {}),
     }
 
 
@@ -275,7 +277,9 @@ def _compact_text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
     for hit in response.hits or response.nearest:
         project = f"{hit.project}: " if hit.project != response.project else ""
         place = coded(f"{visible_line(hit.document)}:{hit.line}")
-        lines.append(f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}")
+        context = f" ({hit.context})" if hit.context else ""
+        told = f"{coded(hit.title)} {coded(hit.text)}{context}"
+        lines.append(f"- {project}{place} {hit.match}: {told}")
     return "\n".join(lines) + "\n", ()
 
 
@@ -291,28 +295,28 @@ def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
     budget = arguments.get("max_tokens", READ_TOKENS)
     found: list[tuple[str, Passage]] = []
     told: list[str] = []
-    searched: dict[str, Engine] = {}
-    opened: dict[str | None, list[Engine]] = {}
+    opened: dict[str | None, Engine | AllProjects] = {}
+    read: dict[str, Engine] = {}
     failure: UsageError | None = None
     with ExitStack() as held:
         for written in arguments["references"]:
             try:
                 project, reference = _parsed(written, arguments)
                 if project not in opened:
-                    opened[project] = held.enter_context(projects.engines(project))
-                meant = _matching(opened[project], reference) or [_one(opened[project], reference)]
+                    opened[project] = held.enter_context(projects.searched(project))
+                meant = _meant(opened[project], reference)
             except UsageError as error:
                 failure = failure or error
-                told.append(visible_line(str(error)))
+                told.append(advised(error))
                 continue
             for engine, one in meant:
                 title = visible_line(one.title)
                 text = quoted(engine, one.document, one.first_line, one.text)
                 found.append((engine.project.name, replace(one, title=title, text=text)))
-                searched[engine.project.name] = engine
+                read[engine.project.name] = engine
         if failure is not None and not found:
             raise failure
-        told += [one for engine in searched.values() for one in projects.unfinished(engine)]
+        told += [one for engine in read.values() for one in projects.unfinished(engine)]
     return _passages_within(budget, found, told)
 
 
@@ -323,37 +327,17 @@ def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
     return arguments.get("project"), reference
 
 
-def _matching(engines: Sequence[Engine], pattern: str) -> list[tuple[Engine, Passage]]:
-    """Find the documents whose paths match a pattern; none where it is the name of a document."""
-    if not _WILD.search(pattern):
-        return []
-    wanted = re.compile(fnmatch.translate(pattern.removeprefix("./")), re.IGNORECASE)
-    ids = [(engine, one.id) for engine in engines for one in engine.documents()]
-    if any(id_ == pattern for _, id_ in ids):
-        return []
-    return [(engine, engine.get(id_)) for engine, id_ in ids if wanted.match(id_)][:_MOST]
-
-
-def _one(engines: Sequence[Engine], reference: str) -> tuple[Engine, Passage]:
-    """Find the passage that a reference means in the one project that has it."""
-    found: list[tuple[Engine, Passage]] = []
-    failures: list[UsageError] = []
-    for engine in engines:
-        try:
-            found.append((engine, engine.get(reference)))
-        except UsageError as error:
-            # The agent may have no command line.
-            listed = isinstance(error, NotFound) and "dowse ls" in error.hint
-            hint = "Find it with query_documents."
-            failures.append(NotFound(error.message, hint) if listed else error)
-    if not found:
-        raise failures[0]
-    if len(found) > 1:
-        names = ", ".join(engine.project.name for engine, _ in found)
-        raise UsageError(
-            f"{reference!r} is in several projects.", f"Pass project, one of: {names}."
-        )
-    return found[0]
+def _meant(searched: Engine | AllProjects, reference: str) -> list[tuple[Engine, Passage]]:
+    """Find the documents whose paths match a pattern, or the one passage that is meant."""
+    if _WILD.search(reference):
+        listed = searched.listed()
+        pattern = re.compile(fnmatch.translate(reference.removeprefix("./")), re.IGNORECASE)
+        matching = [one for one in listed if pattern.match(one.entry.id)]
+        if matching and all(one.entry.id != reference for one in listed):
+            engines = [(searched.of(one.project), one.entry.id) for one in matching[:_MOST]]
+            return [(engine, engine.get(id_)) for engine, id_ in engines]
+    engine = searched.having(reference)
+    return [(engine, engine.get(reference))]
 
 
 def _passages_within(budget: int, found: list[tuple[str, Passage]], notices: list[str]) -> Reply:
@@ -421,9 +405,9 @@ def _passages(project: str, kept: list[tuple[str, Passage]], notices: list[str])
 def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Find what belongs to a document: by links, by community, by meaning."""
     named, reference = _parsed(arguments["reference"], arguments)
-    with projects.engines(named) as engines:
-        engine, meant = _one(engines, reference)
-        related = engine.related(meant.document, arguments["n"])
+    with projects.searched(named) as searched:
+        engine = searched.having(reference)
+        related = engine.related(reference, arguments["n"])
         notices = projects.unfinished(engine)
     project = engine.project.name
 
@@ -473,14 +457,15 @@ _VALUES = 8  # of each field
 def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """List folders, tags and fields with counts; with a path, only below it, and its documents."""
     below, most = arguments.get("path", ()), arguments["n"]
-    with projects.engine(arguments.get("project")) as engine:
-        folders = engine.values_of("path", below)
+    with projects.searched(arguments.get("project")) as searched:
+        entries = searched.documents()
+        folders = list_values(entries, "path", below)
         largest = sorted(folders, key=lambda one: -one.documents)[:most]
         structured: Json = {
-            "project": engine.project.name,
+            "project": searched.project.name,
             "about": QUOTED,
             "folders": _counted([one for one in folders if one in largest]),  # by their paths
-            "tags": _counted(engine.values_of("tag", below)[:most]),
+            "tags": _counted(list_values(entries, "tag", below)[:most]),
             "fields": [
                 {
                     "name": visible_line(one.name),
@@ -488,13 +473,13 @@ def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
                     "different": len(one.values),
                     "values": _counted(one.values[:_VALUES]),
                 }
-                for one in engine.fields(below)[:most]
+                for one in list_fields(entries, below)[:most]
             ],
-            "notices": projects.unfinished(engine),
+            "notices": projects.unfinished(searched),
         }
         if below:
-            listed = engine.listed("path", "", below)
-            structured["documents"] = [_document(one, engine) for one in listed[:most]]
+            listed = searched.listed("path", "", below)
+            structured["documents"] = _documents(listed[:most], searched.project.name)
             structured["total"] = len(listed)
     lines = _heading(structured["notices"])
     lines += [f"\n{name.capitalize()}: {_names(structured[name])}" for name in ("folders", "tags")]
@@ -512,19 +497,15 @@ def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
 def recent(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """List the documents that changed last, newest first."""
     since, below = arguments.get("since", ""), arguments.get("path", ())
-    with projects.engines(arguments.get("project")) as engines:
-        every = [
-            (engine, one) for engine in engines for one in engine.listed("modified", since, below)
-        ]
-        every.sort(key=lambda one: -one[1].entry.modified)
-        several = len(engines) > 1
-        shown = [_document(one, engine, several=several) for engine, one in every[: arguments["n"]]]
+    with projects.searched(arguments.get("project")) as searched:
+        every = searched.listed("modified", since, below)
+        shown = _documents(every[: arguments["n"]], searched.project.name)
         structured: Json = {
-            "project": ALL if several else engines[0].project.name,
+            "project": searched.project.name,
             "about": QUOTED,
             "documents": shown,
             "total": len(every),
-            "notices": [one for engine in engines for one in projects.unfinished(engine)],
+            "notices": projects.unfinished(searched),
         }
     heading = f"\n{len(shown)} of {len(every)} documents, newest first:"
     lines = [*_heading(structured["notices"]), heading, *map(_document_line, shown)]
@@ -539,14 +520,17 @@ def _names(counted: Sequence[Json]) -> str:
     return ", ".join(f"{coded(one['name'])} {one['documents']}" for one in counted) or "none"
 
 
-def _document(listed: ListedDocument, engine: Engine, *, several: bool = False) -> Json:
-    told: Json = {"project": engine.project.name} if several else {}
-    return told | {
-        "document": visible_line(listed.entry.id),
-        "title": visible_line(listed.entry.fields.title),
-        "modified": iso(listed.entry.modified),
-        "links_in": listed.links_in,
-    }
+def _documents(listed: Sequence[ListedDocument], searched: str) -> list[Json]:
+    return [
+        ({} if one.project == searched else {"project": one.project})
+        | {
+            "document": visible_line(one.entry.id),
+            "title": visible_line(one.entry.fields.title),
+            "modified": iso(one.entry.modified),
+            "links_in": one.links_in,
+        }
+        for one in listed
+    ]
 
 
 def _document_line(told: Json) -> str:
@@ -557,7 +541,7 @@ def _document_line(told: Json) -> str:
 def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Tell which projects there are; of one how fresh it is, and what it cannot do, and why."""
     workspace = projects.pool.workspace
-    known = [
+    known: list[Json] = [
         {
             "name": one.name,
             "roots": [str(root) for root in one.roots],
@@ -566,20 +550,19 @@ def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
         for one in projects.all()
     ]
     info: Json = {"projects": known, "missing": [], "notices": []}
-    try:
-        project = projects.project(arguments.get("project"))
-    except DowseError as error:
-        if "project" in arguments or not known:
-            raise
-        info["notices"] = [str(error)]
-    else:
-        engine = projects.pool.open(project)
-        with engine.hold():
-            info |= _state(projects, engine)
+    project = projects.find(arguments.get("project"))
+    if project is not None:
+        info |= _state(projects, project)
+    for one in known if project is None else ():
+        with suppress(DowseError, OSError):  # one that cannot be read stops no other project
+            state = _state(projects, workspace.projects.get(one["name"]))
+            info["notices"] += [f"{state['project']}: {notice}" for notice in state["notices"]]
+            one |= {"model": state["model"], "status": state["status"], "missing": state["missing"]}
     lines = []
     for one in known:
         said = f" ({one['description']})" if one["description"] else ""
         lines.append(f"- project {one['name']}: {', '.join(one['roots'])}{said}")
+        lines += [f"  {line}" for line in _state_lines(one)] if "status" in one else []
     if "status" in info:
         lines += ["", f"# {info['project']}", "", *_state_lines(info)]
     lines += [f"- missing: {one}" for one in info["missing"]]
@@ -587,10 +570,13 @@ def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
     return Reply(info, "\n".join(lines) + "\n")
 
 
-def _state(projects: VisibleProjects, engine: Engine) -> Json:
+def _state(projects: VisibleProjects, project: Project) -> Json:
     from dowse._project.doctor import missing_abilities  # noqa: PLC0415  70 ms; the handshake does not wait
 
-    project, status = engine.project, engine.status()
+    engine = projects.pool.open(project)
+    with engine.hold():
+        status = engine.status()
+        missing = list(missing_abilities(engine)) if status.stamp else []
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*status.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
     job = projects.pool.job(project.name)
@@ -608,7 +594,7 @@ def _state(projects: VisibleProjects, engine: Engine) -> Json:
             "freshness": msgspec.to_builtins(status.freshness),
             "counts": msgspec.to_builtins(status.counts),
         },
-        "missing": list(missing_abilities(engine)) if status.stamp else [],
+        "missing": missing,
         "notices": notices,
     }
     if job is not None:
@@ -650,6 +636,9 @@ def _state_lines(info: Json) -> Iterator[str]:
 # ── The table ────────────────────────────────────────────────────────────────
 
 
+_SHOWN = {"n": "top_n"}  # how schemas name it: models know this from other tools
+
+
 class ToolSpec(Struct, frozen=True):
     """One tool."""
 
@@ -665,8 +654,9 @@ class ToolSpec(Struct, frozen=True):
     def input(self) -> Json:
         """The schema of what it takes; another name of a tool leaves out what that explains."""
         described = {
-            one.name: one.schema(brief=True)
+            _SHOWN.get(one.name, one.name): one.schema(brief=True)
             | ({} if self.alias or not one.meaning else {"description": one.meaning})
+            | ({} if one.default is None else {"default": one.default})
             for one in self.parameters
         }
         return object_schema(self.parameters, described)
@@ -682,18 +672,21 @@ def _quoting(*fields: str) -> tuple[str, ...]:
     return ("project", "about", *fields, "notices")
 
 
-_PROJECT = Parameter("project", "Which project; needed if unclear.")
-_PROJECT_OR_ALL = Parameter("project", "Which project; all if unclear.")
-_COMPACT = Parameter("compact", "One line per result, for wide questions.", "boolean")
+_PROJECT = Parameter("project", "Which project, or all; all if unclear.")
+_COMPACT = Parameter(
+    "compact", "One line per result; without it, only weak results are lines.", "boolean"
+)
 _OF_A_HYPOTHESIS = ("n", "tag", "path", "after", "before", "min_confidence", "max_tokens")
 
+_USUAL = SearchOptions().top_n
 _SHORTER = {
-    "offset": "How many of the first to pass over.",
+    "n": f"How many results; {_USUAL}, or all that fit with compact or max_tokens.",
+    "offset": "Skip this many results.",
     "mode": "By words and meaning (hybrid), one of them, names in code, or likeness (hyde).",
 }
 _OF_A_QUERY = (
     options_of("search")[0],
-    _PROJECT_OR_ALL,
+    _PROJECT,
     *(
         replace(one, meaning=_SHORTER.get(one.name, one.meaning))
         for one in options_of("search")[1:]
@@ -758,15 +751,7 @@ TOOLS = (
         (
             Parameter("reference", "As for get_document.", required=True),
             _PROJECT,
-            Parameter(
-                "n",
-                "Most of each kind; 10.",
-                "integer",
-                low=1,
-                high=1_000,
-                default=10,
-                aliases=("limit",),
-            ),
+            replace(option("n"), meaning="Most of each kind.", high=1_000, default=10, setting=""),
         ),
         _quoting("document", "links_to", "linked_from", "community", "similar", "dangling"),
         related_documents,
@@ -779,7 +764,7 @@ TOOLS = (
         (
             replace(option("path"), meaning="Only below these folders."),
             _PROJECT,
-            replace(option("n"), meaning="Most of each kind; 30.", default=30, setting=""),
+            replace(option("n"), meaning="Most of each kind.", default=30, setting=""),
         ),
         _quoting("folders", "tags", "fields"),
         browse,
@@ -791,8 +776,8 @@ TOOLS = (
         (
             replace(option("after"), name="since", meaning="2024-06-30, yesterday, 7d."),
             replace(option("path"), meaning=""),
-            _PROJECT_OR_ALL,
-            replace(option("n"), meaning="20.", default=20, setting=""),
+            _PROJECT,
+            replace(option("n"), meaning="", default=20, setting=""),
         ),
         _quoting("documents", "total"),
         recent,
@@ -818,19 +803,5 @@ def tools(*, compat: bool = False) -> dict[str, ToolSpec]:
     found = {one.name: one for one in TOOLS}
     for name, known in ALIASES.items() if compat else ():
         told = f"Another name of {known}, where the parameters are explained."
-        # It also knows the other system's name for the number of results.
-        parameters = tuple(
-            replace(one, aliases=(*one.aliases, "top_k"))
-            if (name, one.name) == ("search", "n")
-            else one
-            for one in found[known].parameters
-        )
-        found[name] = replace(
-            found[known],
-            name=name,
-            title=name,
-            description=told,
-            parameters=parameters,
-            alias=True,
-        )
+        found[name] = replace(found[known], name=name, title=name, description=told, alias=True)
     return found

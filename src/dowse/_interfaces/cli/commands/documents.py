@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import shlex
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ from dowse._interfaces.cli.options import FILTERS, document_ids
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,
+    DocumentRecord,
     DocumentsRecord,
     FieldListRecord,
     GraphRecord,
@@ -34,6 +35,7 @@ from dowse._interfaces.records import (
 from dowse._interfaces.served import ask
 from dowse._model import Neighbour, Passage, Related
 from dowse._project.outputs import check_output, write_output
+from dowse._project.registry import ALL
 from dowse._search.listing import SORTS, Counted, Filter, Sort
 from dowse._text.file_names import CONVERTED, kind_of
 from dowse._util.files import real_path, short_path
@@ -75,12 +77,15 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
     """
     told = ask(call, "document", _Told, *({"reference": [one]} for one in references))
     if told:
-        project, passages = told[0].project, tuple(filled(Passage, one) for one in told)
+        projects = dict.fromkeys(one.project for one in told)
+        project = told[0].project if len(projects) == 1 else ALL
+        passages = tuple(filled(Passage, one) for one in told)
     else:
-        with call.open() as engine, engine.hold():
-            found = [engine.get(one, here=call.here) for one in references]
-            project = engine.project.name
-            passages = tuple(with_path(one, engine) if call.json else one for one in found)
+        with call.open_to_search() as searched, searched.hold():
+            project = searched.project.name
+            having = [(searched.having(one, call.here), one) for one in references]
+            found = [(engine, engine.get(one, here=call.here)) for engine, one in having]
+            passages = tuple(with_path(one, engine) if call.json else one for engine, one in found)
     if call.json:
         call.write_json(PassagesRecord(project, passages))
         return
@@ -128,7 +133,8 @@ def related_command(call: Call, reference: str, limit: int) -> None:
     if told:
         [related] = told
     else:
-        with call.open() as engine:
+        with call.open_to_search() as searched:
+            engine = searched.having(reference, call.here)
             related = engine.related(reference, limit, here=call.here)
             related = related_with_paths(related, engine) if call.json else related
     groups = {
@@ -323,7 +329,7 @@ def _quoted(text: str) -> str:
 
 _MOST = 20  # values of each field, where all fields are listed
 _SHOWN = 3  # values of each field on a line
-_ALL = 1_000_000
+_ALL = 1_000_000  # values, where one field is listed
 
 _since = click.option(
     "--since", default="", metavar="DATE", help="Only since: 2024-06, yesterday, 7d."
@@ -350,21 +356,31 @@ def _limit(default: int | None = None) -> Callable[[Any], Any]:
     )
 
 
-Rows = Sequence[Sequence[Part]]
-"""The lines of a table."""
-
-
-def _show(call: Call, record: object, rows: Rows, total: int, nothing: str = "") -> None:
+def _show(
+    call: Call,
+    record: object,
+    rows: Iterable[Sequence[Part]],
+    total: int,
+    nothing: str,
+    *,
+    right: Collection[int] = (0,),
+) -> None:
     """Print a table; say `nothing` where it is empty, and when it is a part of the whole list."""
-    call.answer(record, lambda width: table(rows, width, right=(0,)))
-    if nothing and not rows:
+    rows = list(rows)
+    call.answer(record, lambda width: table(rows, width, right))
+    if not call.json and len(rows) < total:
+        call.remark(f"{len(rows):,} of {total:,} are shown.")
+    elif not rows:
         call.remark(nothing)
-    _say_rest(call, len(rows), total)
 
 
-def _say_rest(call: Call, shown: int, total: int) -> None:
-    if 0 < shown < total and not call.json:
-        call.remark(f"{shown:,} of {total:,} are shown.")
+def _place(listed: DocumentRecord, project: str) -> str:
+    """Name a document, with its project where a list has several."""
+    return listed.id if listed.project == project else f"{listed.project}: {listed.id}"
+
+
+def _nothing(since: str) -> str:
+    return f"Nothing changed since {since}." if since else "The index is empty."
 
 
 # ── Documents ────────────────────────────────────────────────────────────────
@@ -398,30 +414,20 @@ def ls_command(
       dowse ls "*-zh.md"          * stands for anything, also for /
       dowse ls --sort links -n 10 the documents that most others link to
     """
-    with call.open() as engine:
-        found = [one for one in engine.listed(sort, since) if _matches(one.entry.id, pattern)]
+    with call.open_to_search() as searched:
+        found = [one for one in searched.listed(sort, since) if _matches(one.entry.id, pattern)]
         if pattern and not found:
             raise NotFound(f"No document matches {pattern!r}.", "List all of them with: dowse ls")
-        record = document_list(DocumentsRecord, engine, found, limit)
-    if call.json:
-        call.write_json(record)
-        return
-    listed = record.documents
-    if not listed:
-        call.remark(
-            f"Nothing changed since {since}."
-            if since
-            else f"The index is empty. Fill it with: dowse index -p {engine.project.typed}"
-        )
-    if detailed:
-        rows: Rows = [
-            ((one.short_id, "dim"), one.modified[:10], size(one.size), f"{one.chunks:,}", one.id)
-            for one in listed
-        ]
-        call.out.show(table(rows, call.out.width, right=(2, 3)))
-    else:
-        call.out.show(line(one.id) for one in listed)
-    _say_rest(call, len(listed), record.total)
+        record = document_list(DocumentsRecord, searched, found, limit)
+    rows: list[Sequence[Part]] = [
+        ((one.short_id, "dim"), one.modified[:10], size(one.size), f"{one.chunks:,}")
+        if detailed
+        else ()
+        for one in record.documents
+    ]
+    places = [_place(one, record.project) for one in record.documents]
+    rows = [(*row, place) for row, place in zip(rows, places, strict=True)]
+    _show(call, record, rows, record.total, _nothing(since), right=(2, 3))
 
 
 def _matches(document_id: str, pattern: str | None) -> bool:
@@ -447,12 +453,14 @@ def recent_command(call: Call, since: str, path: tuple[str, ...], limit: int) ->
       dowse recent --since 7d        in the last week
       dowse recent --since 2025-06-30 -n 100 --json
     """
-    with call.open() as engine:
-        listed = engine.listed("modified", since, path)
-        found = document_list(DocumentListRecord, engine, listed, limit)
-    rows = [(one.modified[:10], (one.id, "cyan"), (one.title, "dim")) for one in found.items]
-    nothing = f"Nothing changed since {since}." if since else "The index is empty."
-    _show(call, found, rows, found.total, nothing)
+    with call.open_to_search() as searched:
+        listed = searched.listed("modified", since, path)
+        found = document_list(DocumentListRecord, searched, listed, limit)
+    rows = [
+        (one.modified[:10], (_place(one, found.project), "cyan"), (one.title, "dim"))
+        for one in found.items
+    ]
+    _show(call, found, rows, found.total, _nothing(since))
 
 
 # ── Values with counts ───────────────────────────────────────────────────────
@@ -494,13 +502,13 @@ def _list_values(
     call: Call, name: Filter, path: tuple[str, ...], limit: int | None, *, nothing: str
 ) -> None:
     """List the values of a filter; say `nothing` if there are none."""
-    with call.open() as engine:
-        found = counted_list(engine, name, path, limit)
+    with call.open_to_search() as searched:
+        found = counted_list(searched, name, path, limit)
     _show(call, found, _counts(found.items), found.total, nothing)
 
 
-def _counts(items: Iterable[Counted]) -> Rows:
-    return [(f"{one.documents:,}", one.name) for one in items]
+def _counts(items: Iterable[Counted]) -> Iterator[tuple[str, str]]:
+    return ((f"{one.documents:,}", one.name) for one in items)
 
 
 @click.command(cls=Command, record=FieldListRecord)
@@ -518,23 +526,21 @@ def fields_command(call: Call, name: str | None, path: tuple[str, ...], limit: i
       dowse fields status            all values of one field
       dowse search --where status=draft
     """
-    with call.open() as engine:
+    with call.open_to_search() as searched:
         most = (limit or _ALL) if name else _MOST
-        found = field_list(engine, name, path, None if name else limit, values=most)
-    if name is None:
-        rows = []
-        for one in found.items:
-            values = ", ".join(
-                f"{value} ({count})" for count, value in _counts(one.values[:_SHOWN])
-            )
-            rest = one.different - _SHOWN
-            values += f" and {rest:,} more" if rest > 0 else ""
-            rows.append((f"{one.documents:,}", (one.name, "bold"), values))
-        _show(call, found, rows, found.total, "No document has frontmatter.")
-        return
-    if not found.items:
+        found = field_list(searched, name, path, None if name else limit, values=most)
+    if name and not found.items:
         raise NotFound(
             f"No document has the field {name!r}.", "List all of them with: dowse fields"
         )
-    field = found.items[0]
-    _show(call, found, _counts(field.values), field.different)
+    if name:
+        field = found.items[0]
+        _show(call, found, _counts(field.values), field.different, "It has no value.")
+        return
+    rows = []
+    for one in found.items:
+        values = ", ".join(f"{value} ({count})" for count, value in _counts(one.values[:_SHOWN]))
+        rest = one.different - _SHOWN
+        values += f" and {rest:,} more" if rest > 0 else ""
+        rows.append((f"{one.documents:,}", (one.name, "bold"), values))
+    _show(call, found, rows, found.total, "No document has frontmatter.")

@@ -24,7 +24,7 @@ from dowse._interfaces.cli.draw import Part, duration, line, sentence, stage_tim
 from dowse._interfaces.served import ask
 from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
-from dowse._project.registry import Project
+from dowse._project.registry import ALL, Project
 from dowse._text.file_names import ENDINGS
 from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
@@ -291,8 +291,8 @@ def status_command(call: Call) -> None:
       dowse status
       dowse status -p work --json
     """
-    with call.open() as engine:
-        status = engine.status()
+    with call.open_to_search() as searched:
+        status = searched.status()
     call.answer(status, lambda width: draw_status(status, width))
     if status.notices:
         call.remark(*status.notices)
@@ -340,6 +340,8 @@ def _state_of(status: Status) -> Part:
     state = f"{changed} since the last run" if status.indexed else "not indexed yet"
     if status.indexed and not changed:
         state = f"{counted(chunks.chunks - chunks.embedded, 'chunk')} not embedded yet"
+    if status.project == ALL:
+        return "not up to date", "yellow"
     return f"{state}: dowse index -p {quote(status.project)}", "yellow"
 
 

@@ -47,6 +47,7 @@ def project_command() -> None:
       dowse project list
       dowse project add ~/notes ~/handbook --name team
       dowse project describe team "How we work, and who does what"
+      dowse project describe team --path old/ "Not valid any more"
       dowse project rename work "work and travel"
       dowse project move work ~/notes/work    its folder has been moved
       dowse project restore work              write its project.toml again
@@ -137,20 +138,25 @@ def rename_project(call: Call, name: str, new_name: str) -> None:
 @project_command.command("describe", cls=Command, record=ProjectRecord)
 @click.argument("name")
 @click.argument("text", nargs=-1)
-@click.option("--clear", is_flag=True, help="Take the description back.")
+@click.option("--path", default="", metavar="PATH", help="Say it of what is below this path.")
+@click.option("--clear", is_flag=True, help="Take it back.")
 @pass_call
-def describe_project(call: Call, name: str, text: tuple[str, ...], clear: bool) -> None:
-    """Say what is in a project, or show what is said of it.
+def describe_project(
+    call: Call, name: str, text: tuple[str, ...], *, path: str, clear: bool
+) -> None:
+    """Say what is in a project or below a path, or show what is said of it.
 
-    Agents read it to know where to look. Without TEXT it is shown: as you have set it, as the
-    dowse.toml says in [project] description, or as the README or index note begins.
+    Agents read it to know where to look. What is said of a path also goes with every result below
+    it. It is kept in dowse's own settings of the project. Without TEXT it is shown: as you have
+    set it, as the dowse.toml says in [project] description, or as the README or index note begins.
     """
     project = call.workspace.projects.get(name)
     if text or clear:
         said = "" if clear else " ".join(text)
-        project = call.workspace.projects.describe(name, said)
+        project = call.workspace.projects.describe(name, said, path)
     record = ProjectRecord.of(project, call.workspace)
-    call.answer(record, record.description or "Nothing is said of it.")
+    said = project.context_of(path) if path else record.description
+    call.answer(record, said or "Nothing is said of it.")
 
 
 @project_command.command("restore", cls=Command, record=ProjectRecord)

@@ -277,7 +277,8 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
     if told:
         [explanation] = told
     else:
-        with call.progress() as announce, call.open(announce) as engine:
+        with call.progress() as announce, call.open_to_search(announce) as searched:
+            engine = searched.having(reference, call.here)
             explanation = engine.explain(request, reference, here=call.here)
             explanation = with_path(explanation, engine)
     shown = len(explanation.chunks) if everything else _BEST
@@ -360,6 +361,7 @@ def draw_hits(
         yield from sentence(width, f"{hit.rank:>2}  ", (bar, "green"), *title)
         lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
         yield from _draw_place(hit, lines, width, Path(hit.path).as_uri() if links else "")
+        yield from sentence(width, (hit.context, "dim"), indent=_INDENT) if hit.context else []
         if full:
             for one in hit.text.strip("\n").split("\n"):
                 drawn = sentence(width, one.expandtabs(4), indent=_INDENT)
