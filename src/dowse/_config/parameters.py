@@ -16,6 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dowse._config.former import suggested
 from dowse._util.files import shown
 from dowse.errors import Malformed
 
@@ -211,6 +212,8 @@ def check_arguments(
             names = [row.name for row in rows]
             near = difflib.get_close_matches(name[:100], names, n=1)
             meant = f"Did you mean {near[0]}? " if near else ""
+            if former := suggested("parameter", name):
+                meant = f"{former} "
             listed = f"Known: {', '.join(names)}." if names else "It takes none."
             raise Malformed(f"There is no parameter {shown(name)}.", f"{meant}{listed}")
         if row.name in values:

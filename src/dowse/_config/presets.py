@@ -63,21 +63,23 @@ PRESETS: Mapping[str, Mapping[str, Value]] = {
     # The vector engine and the keyword engine, thirty candidates each, as it came.
     "seed-b": {
         **_RANK_FUSION,
-        # Windows of the text as it is: nothing is added to them, and nothing in them weighs more.
+        # Windows of the file as it is, with its frontmatter. Nothing is added to them, so that a
+        # title or a tag counts in the one window that says it; nothing in them weighs more.
         "chunk.strategy": "fixed",
         "chunk.fixed_size": 1000,
         "chunk.fixed_overlap": 200,
+        "chunk.frontmatter": True,
         "chunk.context": "none",
         "keyword.stemming": False,
         "keyword.stopwords": False,
-        "keyword.title": 1.0,
+        "keyword.title": 0.0,
         "keyword.headers": 0.0,
-        "keyword.keywords": 1.0,
-        "keyword.description": 1.0,
-        "keyword.tags": 1.0,
-        "keyword.aliases": 1.0,
-        "keyword.author": 1.0,
-        "keyword.category": 1.0,
+        "keyword.keywords": 0.0,
+        "keyword.description": 0.0,
+        "keyword.tags": 0.0,
+        "keyword.aliases": 0.0,
+        "keyword.author": 0.0,
+        "keyword.category": 0.0,
         "keyword.content": 1.0,
         "search.top_n": 10,
         "search.top_k": 30,

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Meta, Struct, field
 
+from dowse._config.former import suggested
 from dowse._config.presets import PRESETS, Value
 from dowse._config.request import Call
 from dowse._embed.options import EmbedOptions
@@ -353,7 +354,9 @@ def parse_text(setting: Setting, text: str) -> object:
 
 
 def _suggestion(name: str) -> str:
-    near = difflib.get_close_matches(name[:100], known_settings(), n=3, cutoff=0.5)
+    if known := suggested("setting", name):
+        return known
+    near = difflib.get_close_matches(name[:100], known_settings(), n=3, cutoff=0.6)
     return f"Did you mean {' or '.join(near)}?" if near else "See: dowse config show"
 
 

@@ -31,6 +31,8 @@ def chunk(
     """
     deadline = deadline or Deadline()
     text, body = document.text, document.body
+    if options.strategy == "fixed" and options.frontmatter:
+        body = 0
     end = len(text.rstrip())
     if end <= body:
         return ChunkedDocument(document, (), (), context=options.context)

@@ -150,6 +150,7 @@ class ChunkOptions(Options, frozen=True):
         _OVERLAP,
         "Characters a window repeats from the one before it, fewer than `fixed_size`.",
     ] = 200
+    frontmatter: Annotated[bool, "Windows of `fixed` begin with the frontmatter, as text."] = False
     context: Annotated[
         Context,
         "What is embedded before the text of a chunk: `title` the title of the document and the"

@@ -123,8 +123,8 @@ class ExpectedStamp(Struct, frozen=True):
 
         A model that cannot be had makes no vectors that could be mixed, so it is no difference.
         """
-        # Older indexes do not say what is embedded before the text of a chunk.
-        known = {"chunk.context": "title"} | dict(_flat(stamp))
+        # Older indexes do not say what is embedded before the text of a chunk, or in a window.
+        known = {"chunk.context": "title", "chunk.frontmatter": False} | dict(_flat(stamp))
         return [
             f"{name}: the index has {known.get(name)!r}, the settings say {value!r}."
             for name, value in _flat(self.model | self.text)

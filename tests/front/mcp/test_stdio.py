@@ -82,8 +82,8 @@ def test_where_it_is_not_clear_a_call_means_all_projects(home: Path, dowse: Dows
         browsed = (
             await client.call_tool("browse", {"path": ["one", "guides/"]})
         ).structured_content
-        places = {(one["project"], one["document"]) for one in browsed["documents"]}
-        assert places >= {("other", "one.md"), ("vault", "guides/restore.md")}
+        documents = {(one["project"], one["document"]) for one in browsed["documents"]}
+        assert documents >= {("other", "one.md"), ("vault", "guides/restore.md")}
         assert [one["name"] for one in browsed["folders"]] == ["guides/"]
         named = {"query": "lighthouse", "project": "other"}
         assert not (await client.call_tool("query_documents", named)).is_error

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dowse._config.presets import PRESETS
-from dowse._config.schema import Settings
+from dowse._config.schema import Layer, Settings, combine
 from dowse._model import Hit, Response
 from dowse._project.engine import Engine
 from dowse._search.pipeline import SEARCH_FLOW
@@ -479,3 +479,20 @@ def test_a_root_that_is_out_of_reach_keeps_its_results_marked(engine: Engine) ->
     assert response.hits
     assert all(hit.stale for hit in response.hits)
     moved.rename(root)
+
+
+def test_the_second_system_counts_titles_and_tags_in_the_one_window_that_says_them(
+    tmp_path: Path,
+) -> None:
+    body = "\n\n".join(f"Sentence {number} says nothing of it at all." for number in range(60))
+    text = f"---\ntitle: Zeppelin\ntags: [walrus]\n---\n\n{body}\n"
+    settings = combine([Layer("arguments", {"search.preset": "seed-b"})])[0]
+    own = index_notes(tmp_path, {"a.md": text, "b.md": "# Other\n\nNothing.\n"}, settings)
+    for word in ("zeppelin", "walrus"):
+        found = own.search(SearchRequest(word, changes={"search.mode": "keyword"}))
+        assert [(hit.document, hit.first_line) for hit in found.hits] == [("a.md", 1)]
+        assert found.hits[0].text.startswith("---\ntitle: Zeppelin")
+    windows = own.search(SearchRequest("sentence says nothing", changes={"search.mode": "keyword"}))
+    assert len([hit for hit in windows.hits if hit.document == "a.md"]) == 3
+    assert max(len(hit.text) for hit in windows.hits) <= 1000
+    assert "deeper" not in windows.seconds

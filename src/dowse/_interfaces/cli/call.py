@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.shell_completion import CompletionItem
 
+from dowse._config.former import suggested
 from dowse._util.files import locations, make_private_folder, read_small, replace_file
 from dowse.errors import DowseError, Refused, UsageError
 
@@ -298,8 +299,10 @@ class Group(click.Group):
             is_sentence = len(args) > 2 and not any(one.startswith("-") for one in args)
             if is_sentence and not spelled and "search" in known:
                 near.append(f"search {shlex.quote(' '.join(args))}")
-            said = f"There is no command {args[0]!r}."
-            ctx.fail(f"{said} Did you mean {' or '.join(near)}?" if near else said)
+            instead = f"Did you mean {' or '.join(near)}?" if near else ""
+            if ctx.parent is None:  # other tools have no such groups
+                instead = suggested("command", args[0]) or instead
+            ctx.fail(f"There is no command {args[0]!r}. {instead}".rstrip())
         return super().resolve_command(ctx, args)
 
 

@@ -25,6 +25,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.shared.exceptions import MCPError
 
 from dowse import __version__
+from dowse._config.former import suggested
 from dowse._config.parameters import check_arguments
 from dowse._interfaces.mcp.projects import BeingIndexed, VisibleProjects
 from dowse._interfaces.mcp.replies import (
@@ -163,7 +164,8 @@ class _Handlers:
         projects.warm()
         spec = known.get(params.name)
         if spec is None:
-            message = f"There is no tool {params.name!r}. Known are: {', '.join(self._tools)}."
+            instead = suggested("tool", params.name) or f"Known are: {', '.join(self._tools)}."
+            message = f"There is no tool {params.name!r}. {instead}"
             raise MCPError(types.INVALID_PARAMS, message)
         try:
             # Many clients send null for what they leave out.
