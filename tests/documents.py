@@ -44,16 +44,30 @@ class PlainAnalyzer:
 
     stamp: Mapping[str, object] = {"plain": 1}
 
+    def language(self, text: str) -> str:  # noqa: ARG002  the same rules for all
+        """None."""
+        return ""
+
+    def speaking(self, languages: Sequence[str]) -> PlainAnalyzer:  # noqa: ARG002  as above
+        """The same."""
+        return self
+
     def chunk_terms(
-        self, fields: Fields, header_path: Sequence[str], text: str
+        self,
+        fields: Fields,
+        header_path: Sequence[str],
+        text: str,
+        language: str = "",  # noqa: ARG002  as above
     ) -> list[tuple[str, int]]:
         """Every word of the title, the headings and the text, once each time it occurs."""
         words = " ".join([fields.title, *header_path, text]).lower().split()
         return [(word, position) for position, word in enumerate(words)]
 
-    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+    def chunk_stream(
+        self, fields: Fields, header_path: Sequence[str], text: str, language: str = ""
+    ) -> Stream:
         """The same words at the same distances."""
-        return stream_of(self.chunk_terms(fields, header_path, text))
+        return stream_of(self.chunk_terms(fields, header_path, text, language))
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
         """The words of the code."""

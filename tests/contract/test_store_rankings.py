@@ -93,6 +93,7 @@ class Weighted(PlainAnalyzer):
         fields: Fields,
         header_path: Sequence[str],  # noqa: ARG002  (the port's)
         text: str,
+        language: str = "",  # noqa: ARG002  (the port's)
     ) -> list[tuple[str, int]]:
         title = [(word, at) for at, word in enumerate(fields.title.split()) for _ in range(3)]
         return title + [(word, 100 + at) for at, word in enumerate(text.split())]

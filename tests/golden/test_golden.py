@@ -18,7 +18,7 @@ import pytest
 from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
 from dowse._index.options import ChunkOptions
-from dowse._model import Condition, Document, Query, header_line
+from dowse._model import Condition, Document, Fields, Query, header_line
 from dowse._search.query import Known, understand
 from dowse._search.understand import classify
 from dowse._text.analyzer import TextAnalyzer
@@ -115,6 +115,16 @@ def print_embedded(case: Case) -> Iterator[str]:
         yield from cut.embedding_text(each).split("\n")
 
 
+def print_stems(case: Case) -> Iterator[str]:
+    text = case.document.text
+    language = ANALYZER.language(text)
+    own = {term for term, _ in ANALYZER.chunk_terms(Fields(), (), text)}
+    all_terms = [term for term, _ in ANALYZER.chunk_terms(Fields(), (), text, language)]
+    yield f"language: {language or 'none'}"
+    stems = dict.fromkeys(term for term in all_terms if term not in own)
+    yield f"stems: {' '.join(stems) or 'none'}"
+
+
 def print_query(case: Case) -> Iterator[str]:
     for line in case.document.text.splitlines():
         yield line
@@ -156,6 +166,7 @@ def path(headers: tuple[str, ...]) -> str:
 
 
 PRINTERS: dict[str, Callable[[Case], Iterator[str]]] = {
+    "analyze/languages": print_stems,
     "parse/frontmatter": print_fields,
     "parse/headings": print_headings,
     "parse/blocks": print_blocks,

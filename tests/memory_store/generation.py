@@ -74,7 +74,8 @@ class Generation:
         """The terms of a chunk with their positions."""
         chunked, chunk = self.document(key).chunked, self.state.keys[key][1]
         fields, text = chunked.document.fields, chunked.text_of(chunk)
-        return self._analyzer.chunk_terms(fields, chunk.header_path, text)
+        language = self._analyzer.language(chunked.document.text)
+        return self._analyzer.chunk_terms(fields, chunk.header_path, text, language)
 
     def blocks(self, key: ChunkKey) -> list[CodeBlock]:
         """The code that begins in a chunk."""

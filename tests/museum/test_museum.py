@@ -19,8 +19,8 @@ from dowse._project.workspace import Given
 from dowse.testing import HashEmbedder
 
 _MUSEUM = Path(__file__).parent
-OPENS = ("0.2-fields",)
-NEEDS_REBUILD = ("0.1", "0.2-dev")
+OPENS = ("0.2-languages",)
+NEEDS_REBUILD = ("0.1", "0.2-dev", "0.2-fields")
 OTHER_VECTORS = ("0.1", "0.2-dev")
 """Those whose vectors were made of other texts."""
 PROJECTS = ("words", "vectors")

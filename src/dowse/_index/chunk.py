@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate, chain, groupby, islice, pairwise, takewhile
-from math import inf
+from math import ceil, inf
 from operator import itemgetter
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dowse._index.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
 from dowse._text.markdown import LineNumbers
-from dowse._text.scripts import is_unspaced
+from dowse._text.scripts import CJK_RUN, is_unspaced
 from dowse._text.sentences import is_finished, sentence_ends
 from dowse._util.process import Deadline
 
@@ -39,10 +41,26 @@ def chunk(
     first = end - len(text[body:end].lstrip())
     start = max(text.rfind("\n", body, first) + 1, body)  # of the first line that is not blank
     if options.strategy == "headers":
-        sections, chunks = _HeaderCutter(document, options, deadline).cut(start, end)
+        fitting = _fitting(options, text[start:end])
+        sections, chunks = _HeaderCutter(document, fitting, deadline).cut(start, end)
     else:
         sections, chunks = _cut_into_windows(document, start, end, options, deadline)
     return ChunkedDocument(document, tuple(sections), tuple(chunks), context=options.context)
+
+
+# A model reads one to two tokens of a character in Chinese, Japanese and Korean, and a quarter of
+# one in other scripts.
+_WEIGHT = 3  # of such a character, in characters of other scripts
+_STEPS = 8  # per weight, so that few sizes are tried
+
+
+def _fitting(options: ChunkOptions, text: str) -> ChunkOptions:
+    """Return the sizes for a text: smaller where its characters take more tokens of a model."""
+    wide = 0 if text.isascii() else sum(map(len, CJK_RUN.findall(text)))
+    weight = 1 + (_WEIGHT - 1) * int(_STEPS * wide / len(text)) / _STEPS
+    names = ("chunk_max", "chunk_min", "chunk_goal", "overlap")
+    sizes = {name: ceil(getattr(options, name) / weight) for name in names}
+    return replace(options, **sizes) if weight > 1 else options
 
 
 # ── Along the headings ───────────────────────────────────────────────────────

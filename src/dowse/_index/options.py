@@ -120,7 +120,10 @@ _ORDERED = (
 
 
 class ChunkOptions(Options, frozen=True):
-    """Sizes in characters; those of `headers` and those of `fixed` do not affect each other."""
+    """Sizes in characters; those of `headers` and those of `fixed` do not affect each other.
+
+    Where a text is in Chinese, Japanese or Korean, chunks of `headers` have a third of the sizes.
+    """
 
     strategy: Annotated[
         Literal["headers", "fixed"],
@@ -134,7 +137,12 @@ class ChunkOptions(Options, frozen=True):
         _SIZE,
         "Sections below this many characters are joined with their neighbours where they fit.",
     ] = 1500
-    chunk_max: Annotated[int, _SIZE, "The most characters of a chunk, its overlap included."] = 1500
+    chunk_max: Annotated[
+        int,
+        _SIZE,
+        "The most characters of a chunk, its overlap included. This and the following three sizes "
+        "are down to a third in Chinese, Japanese and Korean, of which models need more tokens.",
+    ] = 1500
     chunk_min: Annotated[
         int, _SIZE, "A chunk has fewer characters only where it fits into none of its neighbours."
     ] = 200

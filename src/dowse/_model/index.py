@@ -263,8 +263,8 @@ Stamp = dict[str, Any]
 # one when the same input comes out differently: older indexes are then refused with the command
 # that rebuilds them, instead of being mixed with newer parts.
 PARSE_VERSION = 4
-CHUNK_VERSION = 2
-ANALYZE_VERSION = 3
+CHUNK_VERSION = 3
+ANALYZE_VERSION = 4
 EMBEDDING_TEXT_VERSION = 3
 
 

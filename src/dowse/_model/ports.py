@@ -74,12 +74,23 @@ class Analyzer(Protocol):
     def stamp(self) -> Mapping[str, object]:
         """Return the settings that terms depend on; an index built with others is refused."""
 
-    def chunk_terms(
-        self, fields: Fields, header_path: Sequence[str], text: str
-    ) -> list[tuple[str, int]]:
-        """Return the terms of a chunk with positions; a term weighs as often as it is listed."""
+    def language(self, text: str) -> str:
+        """Guess the language by which rules a document is stemmed, too; "" for none."""
 
-    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+    def speaking(self, languages: Sequence[str]) -> Analyzer:
+        """Return an analyzer of which queries have the terms by the rules of languages, too."""
+
+    def chunk_terms(
+        self, fields: Fields, header_path: Sequence[str], text: str, language: str = ""
+    ) -> list[tuple[str, int]]:
+        """Return the terms of a chunk with positions; a term weighs as often as it is listed.
+
+        `language` is that of its document.
+        """
+
+    def chunk_stream(
+        self, fields: Fields, header_path: Sequence[str], text: str, language: str = ""
+    ) -> Stream:
         """Return the terms of `chunk_terms`; one listed twice at a position follows it twice."""
 
     def query_terms(self, text: str) -> list[str]:

@@ -56,7 +56,7 @@ from dowse._project.workspace import Workspace
 from dowse._search.pipeline import Retrieved, SearchSettings
 from dowse._search.request import Filters, SearchRequest
 from dowse._search.strategies import STRATEGIES
-from dowse._text.analyzer import STOPWORDS
+from dowse._text.languages import STOPWORDS
 from dowse._text.scripts import CJK_CHARACTER
 from dowse._util.files import locked, make_private_folder
 from dowse.errors import UsageError

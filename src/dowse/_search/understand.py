@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from dowse._search.query import COMPLETIONS, MOST_TERMS, Known, distinct, lex, u
 from dowse._search.request import leaves, meeting
 from dowse._search.state import SearchState
 from dowse._search.strategies import MODES, STRATEGIES, query_vector
+from dowse._text.languages import COMMON_WORDS, MARKS, language_of
 from dowse._text.matching import fold_word
 from dowse._text.scripts import late_pattern
 from dowse._util.arrays import np
@@ -30,6 +32,7 @@ _BEGINNINGS = 10  # words that stand for one that nothing holds
 _FEWER_BEGINNINGS = 3  # when other words find something, or few hold it
 _SPELLINGS = 3
 _LEAST_MISSPELT = 5  # letters, when other words find something
+_LEAST_COMMON = 2  # words that tell the language of a query
 _FEW = 5  # passages: fewer would leave a page of results unfilled
 _LONGEST_SHORT = 5  # letters of a word that may be short for a longer one
 _LEAST_BEGINNING = 4  # letters: vim does not stand for vimeo, auth may for authentication
@@ -68,6 +71,10 @@ def understand_query(search: SearchState) -> None:
             return reader.vocabulary.beginning(fold_word(prefix), COMPLETIONS)
 
         query = understand(written, analyzer, Known(has_field, beginning, parts.now))
+        if languages := _languages(query, reader):
+            stemming = analyzer.speaking(languages)
+            query = _in_languages(query, reader, analyzer, stemming)
+            search.parts = replace(parts, analyzer=stemming)
         search.query = correct(query, reader, analyzer)  # what nothing would match
     filters = (*search.conditions, *search.request.filters.conditions(parts.now))
     if written.strip() or not filters:  # otherwise a filter takes its place
@@ -83,6 +90,37 @@ def _as_answer(search: SearchState) -> Query:
     asked = any(map(str.isalnum, written))
     notices = () if asked else ("The hypothesis has no words to search for.",)
     return Query(written, written, terms, (), notices=notices)
+
+
+def _languages(query: Query, reading: IndexReader) -> tuple[str, ...]:
+    """Return the languages besides English of documents that the query may mean."""
+    marks = reading.keyword.frequencies("body", tuple(MARKS))
+    found = tuple(language for mark, language in MARKS.items() if marks.get(mark))
+    spoken = language_of(query.text, _LEAST_COMMON) if found else ""
+    if spoken == "english":
+        return ()
+    return (spoken,) if spoken in found else found
+
+
+def _in_languages(
+    query: Query, reading: IndexReader, analyzer: Analyzer, stemming: Analyzer
+) -> Query:
+    """Search for plain words also by the rules of other languages, as far as anything has them.
+
+    What a query in one of these says too often to tell documents apart is left out.
+    """
+    common = COMMON_WORDS.get(language_of(query.text, _LEAST_COMMON), frozenset())
+    words = {term: fold_word(written) for written, term in _plain_words(query, analyzer)}
+    left_out = {term for term, word in words.items() if word in common}
+    forms = {term: stemming.query_terms(word) for term, word in words.items()}
+    held = reading.keyword.frequencies("body", distinct(chain.from_iterable(forms.values())))
+    found = {term: [one for one in some if held.get(one)] for term, some in forms.items()}
+    kept = [term for term in query.terms if term not in left_out] or query.terms
+    return replace(
+        query,
+        terms=distinct(one for term in kept for one in found.get(term) or [term])[:MOST_TERMS],
+        alternatives=tuple(tuple(found[one]) for one in kept if len(found.get(one, ())) > 1),
+    )
 
 
 def correct(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain, count, islice, repeat
 from operator import itemgetter
 
@@ -20,6 +20,7 @@ from msgspec.structs import asdict
 
 from dowse._model import ANALYZE_VERSION, GAP, ChunkedDocument, DocumentTerms, Fields, Stream
 from dowse._model.ports import Analyzer
+from dowse._text.languages import COMMON_WORDS, STOPWORDS, language_of
 from dowse._text.matching import fold_word
 from dowse._text.options import BOOSTED, KeywordOptions
 from dowse._text.scripts import CJK_RUN, CjkTerms, one_width
@@ -30,24 +31,43 @@ _KNOWN_FIELDS = 1000
 _FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _AT_ONCE = 65_536  # characters whose words are counted at once
+_LEAST = 5  # distinct common words of a language that a document must have
 _LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
 
 class TextAnalyzer:
     """Turns documents and queries into terms."""
 
-    def __init__(self, options: KeywordOptions) -> None:
+    def __init__(self, options: KeywordOptions, languages: tuple[str, ...] = ()) -> None:
         self._options = options
-        stem = Stemmer.Stemmer(options.language).stemWord if options.stemming else None
+        self._languages = languages  # whose terms those of a query have, too
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
-        self._words = WordTerms(stem, options.stopwords, self._cjk)
+        self._words = self._terms_in(options.language, "english")
+        self._by_language = cache(lambda language: self._terms_in(language, language))
         self._of_field = lru_cache(_KNOWN_FIELDS)(self._words.terms)  # chunks share most of theirs
         self._of_word = lru_cache(_KNOWN_WORDS)(self._distinct)  # the words of results recur
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
-    def __reduce__(self) -> tuple[type[TextAnalyzer], tuple[KeywordOptions]]:
+    def __reduce__(self) -> tuple[type[TextAnalyzer], tuple[KeywordOptions, tuple[str, ...]]]:
         """Say how another process gets one: its stemmer cannot be sent there, its options can."""
-        return TextAnalyzer, (self._options,)
+        return TextAnalyzer, (self._options, self._languages)
+
+    def _terms_in(self, stemmer: str, stopwords: str) -> WordTerms:
+        options = self._options
+        stem = Stemmer.Stemmer(stemmer).stemWord if options.stemming else None
+        common = COMMON_WORDS[stopwords] if options.stopwords else frozenset[str]()
+        return WordTerms(stem, common, self._cjk)
+
+    def language(self, text: str) -> str:
+        """Guess the language by which rules a document is stemmed, too; "" for none."""
+        if not self._options.stemming or self._options.language != "english":
+            return ""
+        language = language_of(text, _LEAST)
+        return "" if language == "english" else language
+
+    def speaking(self, languages: Sequence[str]) -> TextAnalyzer:
+        """Return an analyzer of which queries have the terms by the rules of languages, too."""
+        return _speaking(self._options, tuple(languages))
 
     @property
     def stamp(self) -> dict[str, object]:
@@ -59,16 +79,18 @@ class TextAnalyzer:
         }
 
     def chunk_terms(
-        self, fields: Fields, header_path: Sequence[str], text: str
+        self, fields: Fields, header_path: Sequence[str], text: str, language: str = ""
     ) -> list[tuple[str, int]]:
         """Return the terms of a chunk with positions; a term weighs as often as it is listed."""
-        layers = self._layers(_texts(fields, header_path, text))
+        layers = self._layers(_texts(fields, header_path, text), language)
         placed = [one for start, terms in layers for one in zip(terms, count(start), strict=False)]
         return sorted((one for one in placed if one[0] != GAP), key=itemgetter(1))
 
-    def chunk_stream(self, fields: Fields, header_path: Sequence[str], text: str) -> Stream:
+    def chunk_stream(
+        self, fields: Fields, header_path: Sequence[str], text: str, language: str = ""
+    ) -> Stream:
         """Return the terms of a chunk as one text, in the order of the chunk."""
-        layers = self._layers(_texts(fields, header_path, text))
+        layers = self._layers(_texts(fields, header_path, text), language)
         return f" {GAP} ".join([" ".join(terms) for _, terms in layers])
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
@@ -84,7 +106,8 @@ class TextAnalyzer:
         return list(self._of_word(text) if len(text) <= LONGEST else self._distinct(text))
 
     def _distinct(self, text: str) -> Iterable[str]:
-        return tuple(dict.fromkeys(self._words.terms(text)))
+        others = (self._by_language(language).terms(text) for language in self._languages)
+        return tuple(dict.fromkeys(chain(self._words.terms(text), *others)))
 
     def vocabulary(self, text: str) -> Counter[str]:
         """Return the words of a text that the vocabulary can hold, with how often they occur.
@@ -102,10 +125,13 @@ class TextAnalyzer:
                 words[word] = words.get(word, 0) + often
         return Counter(words)
 
-    def _layers(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[int, list[str]]]:
+    def _layers(
+        self, texts: Iterable[tuple[str, str]], language: str
+    ) -> Iterator[tuple[int, list[str]]]:
         """Yield the terms of each field with the first position, as often as the field weighs.
 
-        In the last layer of a field that weighs 2.5, a gap is where a term weighs no more.
+        In the last layer of a field that weighs 2.5, a gap is where a term weighs no more. Stems by
+        the rules of a language follow the other terms, so that phrases are found as written.
         """
         # Frequencies are whole numbers: what a boost of 2.5 leaves over is carried to the next
         # occurrence of the term, and in the end rounded to the nearest.
@@ -114,7 +140,12 @@ class TextAnalyzer:
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
             read = self._words.terms if name == "content" else self._of_field
-            terms = read(text) if whole or part else []
+            if not whole and not part:
+                continue
+            terms = read(text)
+            if language:
+                stems, known = self._by_language(language).terms(text), {*terms}
+                terms = [*terms, GAP, *(stem for stem in stems if stem not in known)]
             yield from repeat((start, terms), int(whole))
             if part:
                 last = []
@@ -123,6 +154,13 @@ class TextAnalyzer:
                     last.append(term if more else GAP)
                 yield start, last
             start += len(terms) + _FIELD_GAP
+        if language:
+            yield start, [language.upper()]
+
+
+@lru_cache(4)
+def _speaking(options: KeywordOptions, languages: tuple[str, ...]) -> TextAnalyzer:
+    return TextAnalyzer(options, languages)
 
 
 def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
@@ -160,31 +198,16 @@ def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tu
 def terms_of(chunked: ChunkedDocument, analyzer: Analyzer) -> DocumentTerms:
     """Return what can be searched of a document by words."""
     document, chunks = chunked.document, []
+    language = analyzer.language(document.text)
     for chunk, blocks in zip(chunked.chunks, chunked.code_by_chunk(), strict=True):
         text = chunked.text_of(chunk)
-        body = analyzer.chunk_stream(document.fields, chunk.header_path, text)
+        body = analyzer.chunk_stream(document.fields, chunk.header_path, text, language)
         code = "\n".join(block.text for block in blocks)
         chunks.append((body, analyzer.code_stream(code) if code else ""))
     return DocumentTerms(chunks, analyzer.vocabulary(document.text[document.body :]))
 
 
 # ── Words, cut so that technical terms survive as written ──────────────────────
-
-_WORDS = """
-    a about above after again all also although am among an and another any are as at be
-    because been before being below between both but by can cannot could did do does doing
-    done down during each either else ever every few for from further get gets had has have
-    having he her here hers herself him himself his how however i if in into is it its
-    itself just let like may me might more most much must my myself neither no nor not now
-    of off on once only or other our ours ourselves out over own per quite rather same shall
-    she should since so some such than that the their theirs them themselves then there
-    these they this those though through thus to too under until up upon us very via was we
-    were what when where whether which while who whom whose why will with within without
-    would yet you your yours yourself yourselves
-"""
-
-STOPWORDS = frozenset(_WORDS.split())
-"""The English words that keyword analysis and the vocabulary leave out."""
 
 LONGEST = 64
 """Characters of the longest term; what is longer is no word that anyone types."""
@@ -209,9 +232,11 @@ _PART = re.compile(r"(?<!\w)[^\W\d_](?:\+\+|#)(?!\w)|\w+")
 class WordTerms:
     """Turns running text into terms; remembers words it has seen, since most recur."""
 
-    def __init__(self, stem: Callable[[str], str] | None, stopwords: bool, cjk: CjkTerms) -> None:
+    def __init__(
+        self, stem: Callable[[str], str] | None, stopwords: frozenset[str], cjk: CjkTerms
+    ) -> None:
         self._stem = stem
-        self._stopwords = STOPWORDS if stopwords else frozenset[str]()
+        self._stopwords = stopwords
         self._cjk = cjk
         self._of_run = {
             False: _Remembered(partial(self._run_terms, japanese=False)),

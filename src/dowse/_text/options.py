@@ -16,9 +16,12 @@ _WEIGHT = Meta(ge=0, le=10)
 class KeywordOptions(Options, frozen=True):
     """How words become terms, and how much a match in each field weighs (BM25F boosts)."""
 
-    language: Annotated[str, NAME, "Language of the stemmer and its rules, such as english."] = (
-        "english"
-    )
+    language: Annotated[
+        str,
+        NAME,
+        "Language of the stemmer. With english, documents in German, French, Spanish, Portuguese, "
+        "Italian, Dutch and Russian are recognised and stemmed by their own rules, too.",
+    ] = "english"
     stemming: Annotated[bool, "Reduce words to their stems."] = True
     stopwords: Annotated[bool, "Leave out words too common to tell documents apart."] = True
     tokenizer: Annotated[

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dowse._text.analyzer import STOPWORDS, TextAnalyzer
+from dowse._text.analyzer import TextAnalyzer
+from dowse._text.languages import STOPWORDS
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse.errors import BadSettings
 

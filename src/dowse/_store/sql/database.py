@@ -236,16 +236,17 @@ class Database:
             "",
             among,
         )
-        document, text, fields = -1, "", Fields()
+        document, text, fields, language = -1, "", Fields(), ""
         while some := rows.fetchmany(_AT_ONCE):
             for key, owner, path, start, end, code in checked(
                 tuple[int, int, str, int, int, str | None], some
             ):
                 if owner != document:  # once a document, however many chunks it has
                     document, (text, fields) = owner, self._document(owner)
+                    language = analyzer.language(text)
                 with content_errors():
                     above = headings(path)
-                body = analyzer.chunk_stream(fields, above, text[start:end])
+                body = analyzer.chunk_stream(fields, above, text[start:end], language)
                 yield key, body, analyzer.code_stream(code) if code else ""
 
     def vector_rows(self, among: Iterable[ChunkKey] | None = None) -> Iterator[VectorRow]:
