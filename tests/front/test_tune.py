@@ -96,48 +96,6 @@ def test_the_result_is_one_document_and_the_same_every_time(dowse: Dowse) -> Non
 
 
 @pytest.mark.usefixtures("spoilt")
-def test_weights_of_fields_are_tried_on_demand(dowse: Dowse) -> None:
-    few = dowse("tune", "-p", "marked", "--json", "--dry-run").json
-    many = dowse("tune", "-p", "marked", "--json", "--dry-run", "--boosts").json
-    assert many["tried"] == 4 * few["tried"]
-    assert dowse("search", "osprey3", "-p", "marked").code == 0
-
-
-@pytest.fixture
-def titled(home: Path, by_meaning: None, few_ways: None, dowse: Dowse) -> None:  # noqa: ARG001  they come first
-    """Notes that only their titles tell apart, in an index that does not look at titles."""
-    (home / "titled" / "notes").mkdir(parents=True)
-    for number in range(_COUNT):
-        other = f"The heron{(number + 1) % _COUNT} was elsewhere."
-        text = f"---\ntitle: The heron{number} of lagoon{number}\n---\n{other} {_note(number)[9:]}"
-        (home / "titled" / "notes" / f"{number}.md").write_text(text, "utf-8")
-    links = [f"- [heron{n} lagoon{n}](notes/{n}.md)" for n in range(_COUNT)]
-    (home / "titled" / "index.md").write_text("\n".join(links) + "\n", "utf-8")
-    dowse("project", "add", home / "titled")
-    assert dowse("config", "set", "-p", "titled", "keyword.title", "0").code == 0
-    assert dowse("index", "-p", "titled").code == 0
-
-
-@pytest.mark.usefixtures("titled")
-def test_weights_of_fields_that_were_written_hold_after_the_index_is_rebuilt(dowse: Dowse) -> None:
-    def first() -> str:
-        found = dowse("search", "heron3 lagoon3", "-p", "titled", "--path", "notes", "--json")
-        return str(found.json["hits"][0]["document"])
-
-    assert first() != "notes/3.md"
-    written = dowse("tune", "-p", "titled", "--boosts", "--yes")
-    assert written.code == 0, written.err
-    assert "Rebuild the index for it: dowse index --rebuild -p titled" in written.err
-    refused = dowse("search", "heron3 lagoon3", "-p", "titled")
-    assert refused.code != 0
-    assert "dowse index --rebuild" in refused.err
-    assert dowse("index", "--rebuild", "-p", "titled").code == 0
-    assert first() == "notes/3.md"
-    again = dowse("tune", "-p", "titled", "--json", "--dry-run").json
-    assert (again["real"], again["gain"]["first"]) == (False, 1.0)
-
-
-@pytest.mark.usefixtures("spoilt")
 def test_judged_queries_can_be_tuned_on(dowse: Dowse, home: Path) -> None:
     folder = home / "judged"
     folder.mkdir()
@@ -244,9 +202,8 @@ def test_the_confidence_is_fitted_for_another_model(dowse: Dowse, home: Path) ->
 
 
 @pytest.mark.usefixtures("marked")
-@pytest.mark.parametrize("other", ["--boosts", "--dry-run"])
-def test_fitting_the_confidence_is_a_job_of_its_own(dowse: Dowse, other: str) -> None:
-    refused = dowse("tune", "--confidence", "-p", "marked", other)
+def test_fitting_the_confidence_is_a_job_of_its_own(dowse: Dowse) -> None:
+    refused = dowse("tune", "--confidence", "-p", "marked", "--dry-run")
     assert (refused.code, refused.out) == (2, "")
     assert "Leave out the other options" in refused.err
 

@@ -390,7 +390,7 @@ FOLDS = 5
 _LEAST = 10  # queries, below which nothing can be chosen
 _SURE = 0.05  # a gain that chance gives as often is none
 _DEPTH = 10  # documents that count
-_AS_GOOD = 0.002  # nDCG@10 that is not worth a change, let alone a rebuilt index
+_AS_GOOD = 0.002  # nDCG@10 that is not worth a change
 
 SettingValues = Mapping[str, Any]
 """Settings by their full names."""
@@ -426,25 +426,14 @@ class TuneRecord(Struct, frozen=True):
     best: Annotated[tuple[ChangeRecord, ...], "What ranked best, by all queries."]
     agreeing: Annotated[int, "Of the 5 parts of the queries, how many chose just the same."]
     written: Annotated[bool, "Whether `best` holds for the project from now on."]
-    rebuild: Annotated[bool, "Whether the index must be rebuilt for it."]
     notices: Annotated[tuple[str, ...], "What could not be done, and what else changes."]
 
 
-# ── The settings that are tried: ways of fusing, and weights of fields ──────────
+# ── The settings that are tried: ways of fusing ─────────────────────────────────
 
 _MEANING = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # share of the vectors; words have the rest
 _NORMALISE = ("ceiling", "minmax", "zscore")
 _GATHER = (0.0, 0.25, 0.5, 0.75)
-_BOOSTS: Sequence[SettingValues] = [
-    {
-        "keyword.title": title,
-        "keyword.headers": headers,
-        "keyword.keywords": headers,
-        "keyword.description": tags,
-        "keyword.tags": tags,
-    }
-    for title, headers, tags in ((1.0, 1.0, 1.0), (3.0, 2.5, 2.0), (6.0, 5.0, 4.0), (9.0, 7.5, 6.0))
-]
 
 
 def _ways_to_fuse(settings: SearchSettings) -> list[SettingValues]:
@@ -459,24 +448,14 @@ def _ways_to_fuse(settings: SearchSettings) -> list[SettingValues]:
         }
         way = {"fuse.method": "convex", "fuse.normalise": normalise, **weights}
         ways.append({**way, "gather.share": share})
-    return _differing(settings, ways)
-
-
-def _differing(
-    settings: SearchSettings, wanted: Sequence[Mapping[str, Any]]
-) -> list[SettingValues]:
-    """Keep of every but the first what is not so yet, if anything."""
     changed = [
-        {name: value for name, value in one.items() if settings.value(name) != value}
-        for one in wanted
+        {name: value for name, value in way.items() if settings.value(name) != value}
+        for way in ways
     ]
-    return [one for place, one in enumerate(changed) if one or not place]
+    return [way for place, way in enumerate(changed) if way or not place]
 
 
-# ── What is found for every query, by settings of the index ─────────────────────
-
-Trial = tuple[SettingValues, Sequence[Retrieved]]
-"""Weights of fields that differ from the present ones, and what is found with them by query."""
+# ── What is found for every query ───────────────────────────────────────────────
 
 
 def judged_queries(queries: Sequence[JudgedQuery], engine: Engine) -> list[JudgedQuery]:
@@ -499,28 +478,22 @@ def gather_evidence(
     engine: Engine,
     queries: Sequence[JudgedQuery],
     hidden: Sequence[OwnQuery] = (),
-    *,
-    boosts: bool = False,
     announce: Announce = silent,
-) -> Iterator[Trial]:
-    """Find answers with the present weights of fields, and with `boosts` also with others.
+) -> list[Retrieved]:
+    """Find answers to every query; what `hidden` queries were drawn from is not found.
 
-    What `hidden` queries were drawn from is not found. Raise `UsageError` when the queries are
-    too few.
+    Raise `UsageError` when the queries are too few.
     """
     _check(queries)
-    weights = [{}, *_BOOSTS] if boosts else [{}]
-    for changes in _differing(engine.settings, weights):
-        with ExitStack() as opened:
-            searched = engine
-            if hidden or changes:
-                copy = hidden_copy(workspace, engine, hidden, changes, announce)
-                searched = opened.enter_context(copy).engine
-            found = []
-            for done, query in enumerate(queries):
-                announce(Event("searching", done, len(queries), "queries"))
-                found.append(searched.find(SearchRequest(query.text, query.filters, _SEARCH)))
-        yield changes, found
+    found: list[Retrieved] = []
+    with ExitStack() as opened:
+        if hidden:
+            copy = hidden_copy(workspace, engine, hidden, announce=announce)
+            engine = opened.enter_context(copy).engine
+        for done, query in enumerate(queries):
+            announce(Event("searching", done, len(queries), "queries"))
+            found.append(engine.find(SearchRequest(query.text, query.filters, _SEARCH)))
+    return found
 
 
 def _check(queries: Sequence[JudgedQuery]) -> None:
@@ -543,7 +516,7 @@ def _check(queries: Sequence[JudgedQuery]) -> None:
 
 def tune(
     project: str,
-    evidence: Sequence[Trial],
+    found: Sequence[Retrieved],
     queries: Sequence[JudgedQuery],
     settings: SearchSettings,
     announce: Announce = silent,
@@ -551,20 +524,17 @@ def tune(
     """Try every setting on what was found, and say what choosing the best would bring.
 
     Settings are chosen on each four fifths and scored on the fifth, and in the end chosen on
-    everything. The same evidence gives the same result.
+    everything. The same findings give the same result.
     """
     _check(queries)
-    tried: list[SettingValues] = []
+    tried = _ways_to_fuse(settings)
     rows: list[list[float]] = []  # nDCG@10 of every query
-    ways = _ways_to_fuse(settings)
-    for boosts, found in evidence:
-        for way in ways:
-            announce(Event("tuning", len(tried), len(evidence) * len(ways), "ways"))
-            changed = change_search(settings, {**_SEARCH, **way})
-            documents = (one.documents(changed)[:_DEPTH] for one in found)
-            pairs = zip(documents, queries, strict=True)
-            rows.append([measure([d for d, _ in one], q.relevant).ndcg_10 for one, q in pairs])
-            tried.append({**way, **boosts})
+    for way in tried:
+        announce(Event("tuning", len(rows), len(tried), "ways"))
+        changed = change_search(settings, {**_SEARCH, **way})
+        documents = (one.documents(changed)[:_DEPTH] for one in found)
+        pairs = zip(documents, queries, strict=True)
+        rows.append([measure([d for d, _ in one], q.relevant).ndcg_10 for one, q in pairs])
     # The fewest changes first: they win where others are hardly better.
     order = sorted(range(len(tried)), key=lambda place: len(tried[place]))
     scores, part = np.array(rows)[order], _parts(queries)
@@ -586,10 +556,9 @@ def tune(
     # Chance is ruled out, and there were enough queries: the interval alone would be content with
     # four queries that gain and none that loses.
     is_real = bool(changes) and gain.low > 0 and gain.p < _SURE and len(queries) >= FEW
-    notices = []  # what was said of most queries, and so belongs to none of them
-    for _, found in evidence:
-        said = Counter(notice for one in found for notice in set(one.notices))
-        notices += [notice for notice, count in said.items() if 2 * count > len(found)]
+    said = Counter(notice for one in found for notice in set(one.notices))
+    # What was said of most queries belongs to none of them.
+    notices = [notice for notice, count in said.items() if 2 * count > len(found)]
     if is_real and any(one.name == "fuse.normalise" and one.now == "ceiling" for one in changes):
         notices.append(_OTHER_CONFIDENCE)
     return TuneRecord(
@@ -601,8 +570,7 @@ def tune(
         best=tuple(changes),
         agreeing=chosen.count(best),
         written=False,
-        rebuild=any(one.name.startswith("keyword.") for one in changes),
-        notices=tuple(dict.fromkeys(notices)),
+        notices=tuple(notices),
     )
 
 

@@ -115,7 +115,7 @@ def _tuned(
     ]
     rules = [_Rule(right[n], lambda settings, n=n: rank(n, settings)) for n in range(count)]  # type: ignore[misc]
     found = [cast("Retrieved", rule) for rule in rules]
-    return tune("notes", [({}, found)], questions, Settings())
+    return tune("notes", found, questions, Settings())
 
 
 def test_a_gain_that_every_part_agrees_on_is_real() -> None:
@@ -215,17 +215,16 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def test_evidence_with_other_weights_of_fields_leaves_the_index_alone(workspace: Workspace) -> None:
+def test_evidence_leaves_the_index_alone(workspace: Workspace) -> None:
     with workspace.open(workspace.projects.get("vault")) as engine:
         with engine.read() as reading:
             drawn, before = own_queries(reading, 10), reading.catalogue.generation
         questions = [query.judged for query in drawn]
         assert len(questions) >= 10  # aliases
-        evidence = list(gather_evidence(workspace, engine, questions, drawn, boosts=True))
-        assert [boosts.get("keyword.title", 6.0) for boosts, _ in evidence] == [6.0, 1.0, 3.0, 9.0]
-        assert all(len(found) == len(questions) for _, found in evidence)
+        found = gather_evidence(workspace, engine, questions, drawn)
+        assert len(found) == len(questions)
         ways = 1 + 7 * 3 * 4  # the present one, and the grid
-        assert tune("vault", evidence, questions, engine.settings).tried == 4 * ways
+        assert tune("vault", found, questions, engine.settings).tried == ways
         with engine.read() as reading:
             assert reading.catalogue.generation == before
         assert engine.mismatches() == []

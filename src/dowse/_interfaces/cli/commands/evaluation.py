@@ -277,11 +277,6 @@ def _change(difference: float, p: float) -> tuple[str, str]:
     help="Without --on: queries drawn of each kind at most.",
 )
 @click.option(
-    "--boosts",
-    is_flag=True,
-    help="Also try how much title, headings, keywords, description and tags weigh.",
-)
-@click.option(
     "--confidence",
     is_flag=True,
     help="Fit only what the cosines of the embedding model mean, in seconds; nothing else changes.",
@@ -294,7 +289,6 @@ def tune_command(
     *,
     on: Path | None,
     per_kind: int,
-    boosts: bool,
     confidence: bool,
     dry_run: bool,
     yes: bool,
@@ -314,13 +308,12 @@ def tune_command(
     Examples:
       dowse tune --dry-run              what is there to gain?
       dowse tune                        and ask before anything is changed
-      dowse tune --boosts               also how much titles and headings weigh
       dowse tune --on judged --yes      by queries that you have judged
       dowse tune --confidence           what "strong" means for another model
 
     Take it back with: dowse config unset -p NAME SETTING
     """
-    if confidence and (on or boosts or dry_run):
+    if confidence and (on or dry_run):
         raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
     if dry_run and yes:
         raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
@@ -335,10 +328,8 @@ def tune_command(
             with engine.read() as reading:
                 drawn = own_queries(reading, per_kind)
             asked = [query.judged for query in drawn]
-        evidence = gather_evidence(
-            call.workspace, engine, asked, drawn, boosts=boosts, announce=announce
-        )
-        record = tune(engine.project.name, list(evidence), asked, engine.settings, announce)
+        found = gather_evidence(call.workspace, engine, asked, drawn, announce)
+        record = tune(engine.project.name, found, asked, engine.settings, announce)
     if not call.json:
         if drawn:
             call.remark(told_counts(drawn))
@@ -375,8 +366,6 @@ def _written(call: Call, record: TuneRecord) -> TuneRecord:
         file = call.workspace.change_setting(change.name, str(change.better), project)
     if not call.json:
         call.out.say(f"Written to {short_path(file)}.")
-    if record.rebuild:
-        call.remark(f"Rebuild the index for it: dowse index --rebuild -p {project.typed}")
     return replace(record, written=True)
 
 
