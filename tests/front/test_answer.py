@@ -67,7 +67,7 @@ def test_it_takes_the_options_of_a_search(dowse: Dowse) -> None:
     line = ["answer", "what was calibrated", "--source", "txt", "--mode", "keyword"]
     shape = dowse(*line, "--json").json
     assert {hit["document"] for hit in shape["hits"]} == {"journal/day.txt"}
-    one = dowse("answer", "restore database frame", "--set", "answer.sentences=1", "--json").json
+    one = dowse("answer", "restore the database", "--set", "answer.sentences=1", "--json").json
     assert len(one["answer"]["sentences"]) == 1
     assert dowse("answer", "x", "--set", "answer.sentences=0").code == 2
     assert dowse("answer", " ").code == 2

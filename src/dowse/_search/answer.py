@@ -26,6 +26,7 @@ from dowse._text.markdown import (
     without_images,
 )
 from dowse._text.matching import TermsOf, Wanted
+from dowse._text.scripts import late_pattern
 from dowse._text.sentences import asking_part, is_finished, shorten, split_sentences
 from dowse._util.arrays import np
 from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
@@ -40,8 +41,8 @@ def with_answer(
 ) -> Response:
     """Add what a search that has been run says to the question.
 
-    Where there is no good match, there is no answer: sentences that only share words with the
-    question read as if they were one.
+    There is no answer unless the first result is strong: sentences that only share words with the
+    question read as if they were one. Where no confidence was fitted, all words are enough.
     """
     if response.no_good_match or not response.hits:
         return response
@@ -49,12 +50,16 @@ def with_answer(
         response = with_written_answer(search.query.text, response, options, writer)
         if response.answer is not None:
             return response
+    match = response.hits[0].match
+    if match != "strong" and (search.fitted or match == "weak"):
+        return response
     answer = extract_answer(
+        search.query.text,
         _read(search, response),
         search.query.terms,
         search.parts.analyzer.query_terms,
-        _similarity(search),
         options,
+        similarity=_similarity(search),
         rarity=search.rarity("body", search.query.terms),
     )
     return replace(response, answer=answer)
@@ -199,7 +204,7 @@ class AnswerOptions(Options, frozen=True):
         Meta(ge=1, le=20),
         ALWAYS,
         "Most sentences of an answer without a language model, 1 to 20.",
-    ] = 3
+    ] = 2
     max_chars: Annotated[
         int,
         Meta(ge=50, le=100_000),
@@ -261,14 +266,82 @@ Rarity = Mapping[str, float]
 # its result. Chosen on the shipped corpus, where a broad range around them is as good: see
 # benchmarks/results/answers.md.
 _WORDS, _MEANING, _PASSAGE, _RESULT = 0.2, 0.5, 0.13, 0.04
-_WHOLE = 100  # characters below which a sentence takes along what follows it in its paragraph
 _HEADING = 0.5  # what a term weighs that is only in the headings above a sentence
-_LEAD_IN = 0.5  # what is left of the score of "There are three ways:"
-_FRAGMENT = 0.8  # and of a list item without a full stop; cells and commands have a colon
-_RELATED = 0.4  # cosine from which a sentence touches a query with which it shares no word
-_WORTH = 0.5  # share of the best score below which a sentence would only dilute the answer
-_ALIKE = 0.7  # share of common words from which two sentences say the same
+_FRAGMENT = 0.8  # what is left of the score of a list item without a full stop
+_SHORT = 40  # characters below which a sentence takes along what follows it in its paragraph
+_BEST = 0.97  # share of the best score below which another sentence would have been better
 _MOST_READ = 20_000  # characters of one result
+
+# What says nothing by itself: it points to something before or after it, or begins in the middle.
+_LEANS = late_pattern(
+    r"(?:[\W_]*(?:note|tip|warning|caution|important|info):)?[\W_]*"
+    r"(?:th(?:is|ese|ose|at|ey|eir|en|ere)|its?|he|she|but|and|or|also|however|otherwise|such|here"
+    r"|alternatively|for (?:example|instance|more)|e\.g\.|see|the (?:above|output))\b"
+    r"|(?-i:is|are|was|were|has|have|can|will|to|of|for|in|on|with|if|when|which|where|while|as|by"
+    r"|from|into|than|because)\b"
+    r"|.*\b(?:the following|as follows|below)\b|.*[:：]$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class QuestionKind(Struct, frozen=True):
+    """A kind of question, and what a sentence has that answers it."""
+
+    begins: str  # how such a question begins
+    share: float  # of the words of the question, rare ones counting more
+    has: str = ""  # a pattern
+    new: bool = False  # what it finds is not in the question
+
+    def fits(self, question: str, text: str) -> bool:
+        """Tell whether a text has what answers such a question."""
+        asked = set(_WORD.findall(question.casefold()))
+        return not self.has or any(
+            not self.new or not asked.issuperset(_WORD.findall(found[0].casefold()))
+            for found in re.finditer(self.has, text, re.IGNORECASE)
+        )
+
+
+_WORD = re.compile(r"\w+")
+_NUMBER = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|dozens?|hundreds?"
+    r"|thousands?|once|twice|every|hourly|daily|weekly|monthly|yearly|unlimited|no limit"
+    r"|any number|an? (?:second|minute|hour|day|week|month|year))\b"
+)
+_CAUSE = r"\b(?:because|since|due to|so that|in order to|reasons?|cause[sd]?|therefore|thus)\b"
+_CONTRAST = r"\b(?:differ\w*|unlike|whereas|while|but|instead|only|on the other hand)\b"
+_MEANS = (
+    r"\bby \w+ing\b|\b(?:use|run|select|click|choose|type|press|tap|enter|go to|open|set"
+    r"|setting|add|create|edit|install|specify|command|option|flag|field)\b"
+)
+_NAME = r"(?-i:(?<=[\w,;:] )[A-Z]\w|\S[A-Z]|\w[./_:<>$=-]\w|[$#`\"“/.-]\w|\d)"  # of a thing
+_TIME = r"\b(?:when|once|if|after|until|before|whenever|while|as soon as)\b"
+_PLACE = r"\b(?:in|into|inside|at|under|below|on|to|from)\b"
+_FEW, _MOST, _ALL = 0.6, 0.75, 0.95  # shares of the words
+
+QUESTION_KINDS = (
+    QuestionKind(
+        r"(?:.*\b)?how (?:many|much|long|large|big|often|old|fast|high)\b"
+        r"|.*\b(?:maximum|minimum|largest|smallest) (?:size|number|length|amount)\b"
+        r"|.*\b(?:size|rate|bandwidth|time) limit\b",
+        _FEW,
+        _NUMBER,
+    ),
+    QuestionKind(r"why\b", _FEW, _CAUSE),
+    QuestionKind(r"(?:what|how)\b.*\bdiffer", _MOST, _CONTRAST),
+    QuestionKind(r"how\b", _MOST, _MEANS, new=True),
+    QuestionKind(r"what happens\b", _MOST, _TIME),
+    QuestionKind(r"(?:\w+ )?(?:which|what kind|what type|whose)\b", _ALL, _NAME, new=True),
+    QuestionKind(r"who\b", _MOST, _NAME, new=True),
+    QuestionKind(r"where\b", _MOST, _PLACE),
+    QuestionKind(r"when\b", _MOST, f"{_TIME}|{_NUMBER}"),
+    QuestionKind(r"what(?: is| are| was| were|'s|s)\b", _ALL, r"\b(?:is|are|was|were|means?)\b"),
+    QuestionKind(r"", _ALL),
+)
+"""Kinds of questions, of which the first one counts that a question begins like.
+
+A sentence that is only about the same things has most words of a question, but seldom a number, a
+cause or a way of doing it. See benchmarks/results/answers.md.
+"""
 
 
 class Read(Struct, frozen=True):
@@ -294,7 +367,6 @@ class _Candidate(Struct, frozen=True):
     """A sentence that may become part of the answer, with what follows it when it is short."""
 
     text: str
-    sentences: tuple[str, ...]  # that it is made of
     read: Read
     place: int  # among all sentences, in the order of results and text
     met: frozenset[str]  # terms of the query in the sentence
@@ -303,26 +375,30 @@ class _Candidate(Struct, frozen=True):
 
     @property
     def finished(self) -> float:
-        """How much of its score it keeps: little of a lead-in, most of a mere fragment."""
-        if self.text.endswith((":", "：")):
-            return _LEAD_IN
-        whole = is_finished(self.text) or ": " in self.text
-        return 1.0 if whole else _FRAGMENT
+        """How much of its score it keeps: most of a mere fragment."""
+        return 1.0 if is_finished(self.text) or ": " in self.text else _FRAGMENT
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether it can be understood without what is around it."""
+        return not _LEANS.match(self.text)
 
 
 def extract_answer(
+    question: str,
     passages: Sequence[Read],
     terms: Collection[str],
     terms_of: TermsOf,
-    similarity: Similarity | None,
     options: AnswerOptions,
     *,
+    similarity: Similarity | None = None,
     rarity: Rarity | None = None,
 ) -> Answer | None:
-    """Choose the sentences that answer best, in the order of the results, each with its citation.
+    """Choose the sentence that answers best, with its citation.
 
-    None when no sentence shares a word with the query or comes near it in meaning. Without the
-    `rarity` of the terms in the index, that in the passages counts.
+    None unless it is whole, has the words that the question turns on, and what such a question asks
+    for. More sentences follow only if they have a word of the question that those before them lack.
+    Without the `rarity` of the terms in the index, that in the passages counts.
     """
     wanted = Wanted(terms)
     candidates = _candidates(passages, wanted, terms_of)
@@ -330,7 +406,7 @@ def extract_answer(
         # A term that is met nowhere may begin a longer word.
         candidates = _candidates(passages, wanted.loosened(missing), terms_of)
     rarity = rarity or _rarity(candidates)
-    total = sum(rarity.values()) or 1.0
+    total = _sum(rarity, wanted.terms) or 1.0
     coverage = [  # the share of the query in each, 0 to 1; rare terms are the larger part
         (_sum(rarity, one.met) + _HEADING * _sum(rarity, one.above)) / total for one in candidates
     ]
@@ -339,14 +415,30 @@ def extract_answer(
         for one in candidates
     ]
     if similarity is None or not options.candidates:
-        scored = [(by_words[one.place], one) for one in candidates if one.met or one.above]
+        scored = [(by_words[one.place], one) for one in candidates if one.met]
     else:
         promise = [by_words[one.place] + one.read.near for one in candidates]
         order = sorted(candidates, key=lambda one: (-promise[one.place], one.place))
         scored = _scored_by_meaning(order[: options.candidates], coverage, similarity)
     # Of two that are as good, the shorter begins with what was asked for.
+    scored = [(score, one) for score, one in scored if one.is_whole]
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
-    picked = sorted(_pick(scored, options), key=lambda one: one.place)
+    asked = asking_part(question)
+    kind = next(one for one in QUESTION_KINDS if re.match(one.begins, asked, re.IGNORECASE))
+    turning = wanted.terms.intersection(terms_of(asked)) or wanted.terms
+    enough = kind.share * _sum(rarity, turning)
+    picked: list[_Candidate] = []
+    room = options.max_chars
+    for score, one in scored:
+        if len(picked) == options.sentences or score < _BEST * scored[0][0]:
+            break
+        needed = len(f"{one.text} [{one.read.hit}]") + bool(picked)
+        adds = one.met.difference(*(other.met for other in picked))
+        turns = _sum(rarity, one.met & turning) >= enough
+        if adds and turns and needed <= room and kind.fits(asked, one.text):
+            picked.append(one)
+            room -= needed
+    picked.sort(key=lambda one: one.place)
     return answer_of([Sentence(one.text, one.read.hit) for one in picked])
 
 
@@ -357,41 +449,25 @@ def _candidates(passages: Sequence[Read], wanted: Wanted, terms_of: TermsOf) -> 
         for paragraph in paragraphs(read.text[:_MOST_READ]):
             placed = replace(read, header_path=heading_path(read.header_path, paragraph.headings))
             above = wanted.among(terms_of("\n".join((read.title, *placed.header_path))))
-            for parts in _units(paragraph.sentences):
-                text = " ".join(parts)
-                if (key := _essence(text)) and key not in found:
-                    named = wanted.among(terms_of(text))
-                    met = wanted.among(terms_of(paragraph.cells)) if paragraph.cells else named
-                    rest, share = (above | named) - met, read.score / best
-                    found[key] = _Candidate(
-                        text,
-                        tuple(parts),
-                        placed,
-                        len(found),
-                        frozenset(met),
-                        frozenset(rest),
-                        share,
-                    )
+            for text in _units(paragraph.sentences):
+                words = _WORD.findall(text.casefold())
+                key = " ".join(words)  # what two sentences share that say the same
+                if key in found or (len(words) < 2 and len(key.encode("utf-8", "replace")) < 8):
+                    continue
+                named = wanted.among(terms_of(text))
+                met = wanted.among(terms_of(paragraph.cells)) if paragraph.cells else named
+                rest, share = (above | named) - met, read.score / best
+                found[key] = _Candidate(text, placed, len(found), met, rest, share)
     return list(found.values())
 
 
-def _units(sentences: Sequence[str]) -> Iterator[Sequence[str]]:
+def _units(sentences: Sequence[str]) -> Iterator[str]:
     """Take each sentence of a paragraph; a short one with those that follow, which explain it."""
     for start in range(len(sentences)):
         end = start + 1
-        while end < len(sentences) and len(" ".join(sentences[start:end])) < _WHOLE:
+        while end < len(sentences) and len(" ".join(sentences[start:end])) < _SHORT:
             end += 1
-        yield sentences[start:end]
-
-
-def _essence(text: str) -> str:
-    """Fold what two sentences share that say the same; "" for what says nothing."""
-    words = re.findall(r"\w+", text.casefold())
-    essence = " ".join(words)
-    return essence if len(words) > 1 or len(essence.encode("utf-8", "replace")) >= 8 else ""
-
-
-# ── Scores ───────────────────────────────────────────────────────────────────
+        yield " ".join(sentences[start:end])
 
 
 def _scored_by_meaning(
@@ -406,11 +482,8 @@ def _scored_by_meaning(
         meaning = _MEANING * near + _PASSAGE * one.read.near
         return one.finished * (_WORDS * coverage[one.place] + meaning + _RESULT * one.share)
 
-    return [
-        (score(one, near), one)
-        for one, near in zip(chosen, (max(0.0, float(cosine)) for cosine in cosines), strict=True)
-        if one.met or one.above or near >= _RELATED
-    ]
+    near = (max(0.0, float(cosine)) for cosine in cosines)
+    return [(score(one, cosine), one) for one, cosine in zip(chosen, near, strict=True)]
 
 
 def _rarity(candidates: Sequence[_Candidate]) -> dict[str, float]:
@@ -422,33 +495,6 @@ def _rarity(candidates: Sequence[_Candidate]) -> dict[str, float]:
 def _sum(rarity: Rarity, terms: Collection[str]) -> float:
     # In a fixed order: sums of floating point numbers depend on it in the last bit.
     return sum(rarity.get(term, 1.0) for term in sorted(terms))
-
-
-# ── Choice ───────────────────────────────────────────────────────────────────
-
-
-def _pick(scored: Sequence[tuple[float, _Candidate]], options: AnswerOptions) -> list[_Candidate]:
-    picked: list[_Candidate] = []
-    room = options.max_chars
-    for score, one in scored:
-        if len(picked) == options.sentences or score < _WORTH * scored[0][0]:
-            break
-        text, citation = one.text, len(f" [{one.read.hit}]") + bool(picked)
-        if not picked and len(text) + citation > room:  # the first one is cut
-            start = text[: room - citation - 2]
-            whole_words = start.rpartition(" ")[0]
-            text = f"{whole_words if len(whole_words) > len(start) // 2 else start} …"
-        needed = len(text) + citation
-        if needed <= room and not any(_repeats(one, other) for other in picked):
-            picked.append(replace(one, text=text))
-            room -= needed
-    return picked
-
-
-def _repeats(one: _Candidate, other: _Candidate) -> bool:
-    first, second = (set(each.text.casefold().split()) for each in (one, other))
-    alike = len(first & second) >= _ALIKE * len(first | second)
-    return alike or not set(one.sentences).isdisjoint(other.sentences)
 
 
 def answer_of(chosen: Sequence[Sentence]) -> Answer | None:

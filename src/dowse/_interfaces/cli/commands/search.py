@@ -201,9 +201,10 @@ def _tokens(name: str, explain: bool, response: Response) -> int:
 def answer_command(call: Call, request: SearchRequest) -> None:
     """Answer a question from the documents, with its sources.
 
-    The answer is made of the documents' own sentences, each with the number of its source; with
-    answer.endpoint_url set, a language model writes it from the results. When no passage is a good
-    match, there is no answer, and the nearest passage is shown.
+    The answer is a sentence of the documents with the number of its source, or two if the second
+    adds something. There is one only if the first result is strong and the sentence has the words
+    that the question turns on; otherwise the nearest results are shown. With answer.endpoint_url
+    set, a language model writes the answer from the results.
 
     Outside any project's folder, all projects are asked; -p all does so anywhere.
 
