@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOWSE_EMBED_PROVIDER", "none")  # the programs choose no model
-    (tmp_path / "notes" / "guides").mkdir(parents=True)
-    (tmp_path / "notes" / "guides" / "restore.md").write_text(
-        "# Restore a backup\n\nStop the writer before you restore the database.\n", "utf-8"
-    )
-    (tmp_path / "notes" / "day.md").write_text(
-        "# Field day\n\nThe rain gauge was calibrated with a bottle of water.\n", "utf-8"
-    )
+    shutil.copytree(_DOCS.parent / "examples" / "vault", tmp_path / "notes")
     with Dowse("~/notes") as notes:
         notes.index()
     elsewhere = tmp_path / "elsewhere"
@@ -79,8 +74,8 @@ def test_the_first_program_has_ten_lines_and_finds_what_it_asks_for(
     assert len(program.splitlines()) == 10
     exec(compile(program, "docs", "exec"), {})  # noqa: S102  it is our own
     out = capsys.readouterr().out
-    assert "guides/restore.md:1" in out
-    assert "bottle of water" in out
+    assert "guides/restore-the-database.md:" in out
+    assert "every night at 03:15 UTC" in out
 
 
 def test_every_keyword_and_method_is_documented() -> None:

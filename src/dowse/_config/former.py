@@ -145,7 +145,7 @@ FORMER = (
         "command",
         ("sync", "index"),
         ("watch", "watch"),
-        ("tool", "search, get, related or recent"),
+        ("tool", "search", "And get, related and recent: its commands are commands of dowse."),
         ("search-notes", "search"),
         ("read-note", "get"),
         ("build-context", "related"),

@@ -278,6 +278,10 @@ class Group(click.Group):
         super().__init__(*arguments, **_with_examples(keywords))
         self.params += global_options()
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help of a group that is called without a command."""
+        return super().parse_args(ctx, args if args or self.invoke_without_command else ["--help"])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -118,8 +118,8 @@ def cli(context: click.Context, version: bool) -> None:
       dowse index ~/notes                    create or update an index
       dowse search "how do I restore a backup"
       dowse search -n 10 --mode keyword get_station_by_id
-      dowse answer "how often is the rain gauge calibrated"
-      dowse get guides/restore.md:12:20      twenty lines from line 12
+      dowse answer "when is a full dump written"
+      dowse get guides/restore-the-database.md:12:20      twenty lines from line 12
       dowse COMMAND --help                   more about a command
 
     Other names work too: query and find for search, update, add and init for index.

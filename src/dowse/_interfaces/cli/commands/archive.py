@@ -30,8 +30,8 @@ def export_command(call: Call, file: Path, force: bool) -> None:
     the documents, but no settings beyond how they were cut, and no paths of this machine.
 
     Examples:
-      dowse export notes.dowse
-      dowse export -p work /tmp/work.dowse --force
+      dowse export ~/notes.dowse
+      dowse export -p work ~/work.dowse --force
     """
     with call.progress() as announce:
         exported = export_project(
@@ -74,10 +74,10 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
     another name. A file that is damaged, or something else, changes nothing.
 
     Examples:
-      dowse import notes.dowse
-      dowse import notes.dowse -p theirs
-      dowse import notes.dowse --root ~/notes     the documents are here, too
-      dowse import notes.dowse --replace          instead of the one that is there
+      dowse import ~/notes.dowse
+      dowse import ~/notes.dowse -p theirs
+      dowse import ~/notes.dowse --root ~/notes     the documents are here, too
+      dowse import ~/notes.dowse --replace          instead of the one that is there
     """
     with call.progress() as announce:
         imported = import_project(

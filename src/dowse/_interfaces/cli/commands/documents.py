@@ -69,11 +69,11 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
     that `dowse search` shows. The text is the one in the index; piped, it is printed as it is.
 
     Examples:
-      dowse get guides/restore.md           all of it
-      dowse get restore:12                  from line 12; a part of the path is enough
-      dowse get restore:12:20 Home          20 lines from line 12, and another document
-      dowse get guides/restore.md:12-20      lines 12 to 20, as results name them
-      dowse get 3fa9c2d1                    by the id that search and ls --long show
+      dowse get guides/restore-the-database.md     all of it
+      dowse get restore-the-database:12     from line 12; the end of the path is enough
+      dowse get terms:5:20 Home             20 lines from line 5, and another document
+      dowse get terms:5-24                  lines 5 to 24, as results name them
+      dowse get 355883cf                    by the id that search and ls --long show
     """
     told = ask(call, "document", _Told, *({"reference": [one]} for one in references))
     if told:
@@ -125,8 +125,8 @@ def related_command(call: Call, reference: str, limit: int) -> None:
     the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
 
     Examples:
-      dowse related guides/restore.md
-      dowse related restore -n 3              a part of the path is enough
+      dowse related guides/restore-the-database.md
+      dowse related restore-the-database -n 3     the end of the path is enough
       dowse related Home --json
     """
     told = ask(call, "related", Related, {"reference": [reference], "n": [str(limit)]})
@@ -188,7 +188,7 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
 
     Examples:
       dowse open 2                          the second result of the last search
-      dowse open guides/restore.md:12       at line 12
+      dowse open guides/restore-the-database.md:12    at line 12
       dowse open "[[Restore#Steps]]"        at a heading
       dowse open 1 --with obsidian
       dowse config set open.editor "code --reuse-window"
@@ -270,7 +270,7 @@ def graph_command(call: Call, form: str | None, output: Path | None, force: bool
     Examples:
       dowse graph | jq -r ".edges[] | select(.target == null) | .written"
       dowse graph --format dot | dot -Tsvg > graph.svg
-      dowse graph --format dot -o graph.dot
+      dowse graph --format dot -o ~/graph.dot
     """
     form = call.choose_format(form)
     if output:
@@ -412,7 +412,7 @@ def ls_command(
       dowse ls                    all documents, one path to a line
       dowse ls guides/ --long     with id, date, size and number of chunks
       dowse ls "*-zh.md"          * stands for anything, also for /
-      dowse ls --sort links -n 10 the documents that most others link to
+      dowse ls --sort links -n 10  the documents that most others link to
     """
     with call.open_to_search() as searched:
         found = [one for one in searched.listed(sort, since) if _matches(one.entry.id, pattern)]
@@ -477,7 +477,7 @@ def tags_command(call: Call, path: tuple[str, ...], limit: int | None) -> None:
 
     Examples:
       dowse tags                     most frequent first
-      dowse tags --path projects/    only those of documents in a folder
+      dowse tags --path guides/      only those of documents in a folder
       dowse search --tag TAG         what has a tag
     """
     _list_values(call, "tag", path, limit, nothing="No document has a tag.")
@@ -492,7 +492,7 @@ def folders_command(call: Call, path: tuple[str, ...], limit: int | None) -> Non
 
     Examples:
       dowse folders
-      dowse folders --path projects/    only those below a folder
+      dowse folders --path guides/    only those below a folder
       dowse search --path guides/ backup
     """
     _list_values(call, "path", path, limit, nothing="No document is in a folder.")
@@ -523,8 +523,8 @@ def fields_command(call: Call, name: str | None, path: tuple[str, ...], limit: i
 
     Examples:
       dowse fields                   all fields, with their most frequent values
-      dowse fields status            all values of one field
-      dowse search --where status=draft
+      dowse fields author            all values of one field
+      dowse search --where "author=field team"
     """
     with call.open_to_search() as searched:
         most = (limit or _ALL) if name else _MOST

@@ -111,10 +111,10 @@ def search_command(
       dowse search get_station_by_id --mode code
       dowse search -n 10 --explain backup restore
       dowse search --tag database --after 2025 restore
-      dowse search 'tag:database -draft "point in time" restor*'
-      dowse search 'status:draft (masts OR stations) NOT archive'
+      dowse search 'tag:database -draft "full dump" restor*'
+      dowse search 'author:"field team" (mast OR station) NOT winter'
       dowse search --after "last week"        what changed, newest first
-      dowse search --where "rating>3" restore
+      dowse search --where "author=server team" restore
       dowse search --format md --max-tokens 2000 "restore a backup"
       dowse search --format files masts | xargs wc -l
       vim -q <(dowse search --format grep masts)
@@ -209,7 +209,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     Outside any project's folder, all projects are asked; -p all does so anywhere.
 
     Examples:
-      dowse answer "how often is the rain gauge calibrated"
+      dowse answer "when is a full dump written"
       dowse answer --path guides/ "what must be stopped before a restore"
       dowse answer --set answer.sentences=5 "why do the masts carry no SIM card"
     """
@@ -270,9 +270,9 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
     document in each strategy, and the stage that dropped it.
 
     Examples:
-      dowse explain "restore a backup" --doc guides/restore.md
-      dowse explain masts --doc gateway --mode keyword --all
-      dowse explain tag:draft masts --doc gateway --json
+      dowse explain "restore a backup" --doc guides/restore-the-database.md
+      dowse explain masts --doc gateway-configuration --mode keyword --all
+      dowse explain tag:gateway masts --doc Home --json
     """
     told = ask(call, "explain", Explanation, {"reference": [reference]})
     if told:
