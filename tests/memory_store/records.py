@@ -171,6 +171,11 @@ class MemoryLinks:
             if edge.source in document_ids or edge.target in document_ids
         ]
 
+    def labels(self, document_ids: Collection[str]) -> list[tuple[str, str]]:
+        """The texts of links that lead to these documents, each once."""
+        led = {(edge.target, edge.link.label) for edge in self.all() if edge.link.label}
+        return sorted((target, text) for target, text in led if target in {*document_ids})
+
     def communities(self) -> dict[str, int]:
         """The community of each document that has one, by id."""
         return dict(self._of.state.communities)

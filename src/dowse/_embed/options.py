@@ -10,7 +10,7 @@ from msgspec import Meta
 from dowse._util.bounds import ALWAYS, NAME, Options, check_key_variable, check_web_address
 from dowse.errors import BadSettings
 
-DEFAULT_MODEL = "dowse-docs-1"
+DEFAULT_MODEL = "dowse-docs-2"
 """The model that is part of dowse: there is nothing to fetch."""
 
 

@@ -194,6 +194,12 @@ class Links(Protocol):
     def of(self, document_ids: Collection[str]) -> list[Edge]:
         """Return the links that begin or end at any of these documents, by source and line."""
 
+    def labels(self, document_ids: Collection[str]) -> list[tuple[str, str]]:
+        """Return the texts of links that lead to these documents: the document's id, and a text.
+
+        Each once, by document; of a document to which very many links lead, those of the first.
+        """
+
     def communities(self) -> dict[str, int]:
         """Return the community of each document that has one, by id."""
 

@@ -91,7 +91,7 @@ FITS: Mapping[tuple[str, ...], Fit] = {
 ALONE = 0.15
 """The lead of a document that was found alone."""
 
-DEFAULT = ModelFit("dowse-docs-1")
+DEFAULT = ModelFit("dowse-docs-2")
 """The model that ships: all weights here are for its cosines."""
 
 _LEAST, _MOST = -2.0, 3.0  # log-odds of the domain that are lower or higher count as these

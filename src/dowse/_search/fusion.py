@@ -187,20 +187,22 @@ def fuse_by_score(
     """Give each chunk its normalised score in each ranking, times the ranking's share of weight.
 
     A chunk's fused score is the sum of its contributions: a weighted mean, from 0 to 1 but for
-    rounding. The shares are among the rankings that found something; a ranking that knows no score
-    of a chunk gives it nothing.
+    rounding, and what names add to that. The shares are among the rankings that found something; a
+    ranking that knows no score of a chunk gives it nothing.
     """
-    found = [ranking for ranking in rankings if ranking.scores]
+    rankings = [ranking for ranking in rankings if ranking.scores or ranking.others]
     # An exact sum, so that the order of the rankings cannot move a bit.
-    total = math.fsum(weights.get(ranking.strategy, 1.0) for ranking in found)
+    total = math.fsum(weights.get(one.strategy, 1.0) for one in rankings if one.scores)
     places: dict[ChunkKey, list[Place]] = {}
-    for ranking in found:
+    for ranking in rankings:
         share = weights.get(ranking.strategy, 1.0) / total if total else 0.0
         known = [*ranking.scores, *ranking.others]
         normalised = _NORMALISE[normalise]([score for _, score in known], ranking.ceiling)
         for place, ((key, score), level) in enumerate(zip(known, normalised, strict=True), start=1):
             rank = place if place <= len(ranking.scores) else None
-            places.setdefault(key, []).append(Place(ranking.strategy, rank, score, share * level))
+            found_at = places.setdefault(key, [])
+            if rank or score:
+                found_at.append(Place(ranking.strategy, rank, score, share * level))
     return places
 
 
@@ -315,7 +317,8 @@ class CommunityOptions(Options, frozen=True):
 def favour_communities(search: SearchState) -> None:
     """Note which documents share a community with the first of a ranking."""
     stored = search.stored(search.found_keys())
-    seeds = {stored[ranking.scores[0][0]].document.id for ranking in search.rankings}
+    first = [ranking.scores[0][0] for ranking in search.rankings if ranking.scores]
+    seeds = {stored[key].document.id for key in first}
     documents = [one.document.id for one in stored.values()]
     communities, boost = search.reader.links.communities(), search.settings.community.boost
     search.multipliers = community_multipliers(documents, communities, seeds, boost)

@@ -63,6 +63,7 @@ from dowse._search.state import SearchState, cap_scores
 from dowse._search.strategies import (
     RetrievalSettings,
     StrategyWeights,
+    compare_names,
     complete_scores,
     follow,
     rankers,
@@ -169,6 +170,12 @@ RANK_STAGES = (
         when=lambda s: s.settings.fuse.method == "convex",
     ),
     SearchStage(
+        "names",
+        "Compares titles, paths and texts of links with the query",
+        compare_names,
+        when=lambda s: s.settings.fuse.method == "convex" and "keyword" in s.strategies,
+    ),
+    SearchStage(
         "readable",
         "Reduces vector weight for scripts the model cannot read",
         trust_the_readable,
@@ -188,7 +195,7 @@ RANK_STAGES = (
     ),
     SearchStage("fuse", "Merges the rankings into one", fuse, replayed=True),
     SearchStage(
-        "names",
+        "named",
         "Looks for titles like the query",
         find_named,
         when=lambda s: s.settings.exact.enabled and s.has_words,

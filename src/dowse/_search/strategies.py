@@ -8,13 +8,14 @@ of every interface, the page and the docs follow from these.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from dowse._model import Keys, Ranking, Scores, Vector
+from dowse._model import Fields, Keys, Ranking, Scores, Vector
 from dowse._model.ports import IndexReader, within
 from dowse._search.request import leaves
 from dowse._search.state import MOST_RESULTS, SearchState
@@ -261,10 +262,17 @@ _CANDIDATES = 50  # what fusion and confidence were fitted with; ten cost up to 
 class StrategyWeights(Options, frozen=True, kw_only=True):
     """The weight of each strategy in fusion."""
 
-    semantic: Annotated[float, _WEIGHT, "Weight of the semantic ranking."] = 1.3
+    semantic: Annotated[float, _WEIGHT, "Weight of the semantic ranking."] = 2.0
     keyword: Annotated[float, _WEIGHT, "Weight of the keyword ranking."] = 1.0
     code: Annotated[float, _WEIGHT, "Weight of the code ranking."] = 1.0
     graph: Annotated[float, _WEIGHT, "Weight of the graph ranking."] = 0.5
+    title: Annotated[float, _WEIGHT, "Weight of the words that a title shares with the query."] = (
+        0.2
+    )
+    path: Annotated[float, _WEIGHT, "Weight of the words that a path shares with the query."] = 0.4
+    links: Annotated[
+        float, _WEIGHT, "Weight of the words that the text of a link to it shares with the query."
+    ] = 0.4
 
     @property
     def weights(self) -> dict[str, float]:
@@ -395,6 +403,47 @@ def complete_scores(search: SearchState) -> None:
             ranking = replace(ranking, others=others)  # noqa: PLW2901  the same one, completed
         completed.append(ranking)
     search.rankings = completed
+
+
+# ── What documents are called: evidence that ranks nothing by itself ────────────────
+
+
+_BETWEEN_WORDS = re.compile(r"[-_./\\]+")
+
+NAMES: Mapping[str, Callable[[IndexReader, Mapping[str, Fields]], Iterable[tuple[str, str]]]] = {
+    "title": lambda _, documents: (
+        (document, text)
+        for document, fields in documents.items()
+        for text in (fields.title, *fields.aliases)
+    ),
+    "path": lambda _, documents: (
+        (document, _BETWEEN_WORDS.sub(" ", document.rpartition(".")[0])) for document in documents
+    ),
+    "links": lambda reader, documents: reader.links.labels(documents),
+}
+"""What documents are called, by the name of the weight: each document with each of its names."""
+
+
+def compare_names(search: SearchState) -> None:
+    """Let what its document is called speak for a chunk: its title, its path, links to it.
+
+    A name counts by the share of the query's rarity that it has, times the square of the share of
+    its words that the query has: a long name has words of every query.
+    """
+    rarity, terms_of = search.rarity("body", search.query.terms), search.parts.analyzer.query_terms
+    most = math.fsum(rarity.values())
+    stored = search.stored(sorted(search.found_keys()))
+    documents = {one.document.id: one.document.fields for one in stored.values()}
+    for evidence, names in NAMES.items():
+        best = dict.fromkeys(documents, 0.0)
+        for document, name in names(search.reader, documents) if search.weights[evidence] else ():
+            terms = terms_of(name)
+            shared = [rarity[term] for term in terms if term in rarity]
+            if shared:
+                found = math.fsum(shared) / most * (len(shared) / len(terms)) ** 2
+                best[document] = max(best[document], found)
+        others = [(key, best[one.document.id]) for key, one in stored.items()]
+        search.rankings.append(Ranking(evidence, [], 1.0, others=others))
 
 
 def _listing(search: SearchState) -> Ranking:

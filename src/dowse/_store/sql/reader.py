@@ -450,6 +450,10 @@ class SqlDocumentTable(Struct, frozen=True):
 # ── Links ─────────────────────────────────────────────────────────────────
 
 
+MOST_LABELS = 500
+"""Links that lead to one document whose texts are looked at: an index page may have thousands."""
+
+
 class SqlLinks(Struct, frozen=True):
     """How the documents hang together."""
 
@@ -468,6 +472,18 @@ class SqlLinks(Struct, frozen=True):
             f" (SELECT value FROM json_each(?))) {EDGES} WHERE l.key IN"
             " (SELECT key FROM links WHERE source IN (SELECT key FROM wanted)"
             f" UNION SELECT key FROM links WHERE leads IN (SELECT key FROM wanted)) {EDGE_ORDER}",
+            json.dumps(list(document_ids)),
+        )
+
+    def labels(self, document_ids: Collection[str]) -> list[tuple[str, str]]:
+        """List the texts of links that lead to these documents, each once."""
+        return self._sql.rows(
+            tuple[str, str],
+            "SELECT DISTINCT id, label FROM (SELECT d.id, l.label,"
+            " row_number() OVER (PARTITION BY l.leads ORDER BY l.key) AS number"
+            " FROM documents d JOIN links l ON l.leads = d.key WHERE l.label != '' AND d.id IN"
+            f" (SELECT value FROM json_each(?))) AS led WHERE number <= {MOST_LABELS}"
+            " ORDER BY id, label",
             json.dumps(list(document_ids)),
         )
 
