@@ -11,7 +11,7 @@ import pytest
 from command_line import Dowse
 from tiny_model import make_model
 
-DEFAULT = "dowse-docs-1"
+DEFAULT = "dowse-docs-2"
 MINILM = "all-MiniLM-L6-v2"
 
 

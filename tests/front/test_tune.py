@@ -212,13 +212,13 @@ def test_the_default_model_needs_no_fit(dowse: Dowse, workshop: Path) -> None:
     class Default(HashEmbedder):
         @property
         def model(self) -> Model:
-            return Model("dowse-docs-1/test/64", 64, 100_000)
+            return Model("dowse-docs-2/test/64", 64, 100_000)
 
     given = Given(Default())
     assert dowse("index", workshop, "-p", "default", given=given).code == 0
     said = dowse("tune", "--confidence", "-p", "default", given=given)
     assert said.code == 0, said.err
-    assert "dowse-docs-1 needs no fit" in said.out
+    assert "dowse-docs-2 needs no fit" in said.out
     assert not (workshop.parent / "own/data/projects/default/confidence.json").exists()
 
 

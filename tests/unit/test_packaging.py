@@ -104,7 +104,7 @@ def test_the_source_archive_has_what_builds_dowse_and_nothing_else(sdist: Path) 
     other = {name for name in names if not name.startswith("src/dowse/")}
     needed = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
     assert other == {".gitignore", *needed}
-    model = _ROOT / "src/dowse/_embed/weights/dowse-docs-1"
+    model = _ROOT / "src/dowse/_embed/weights/dowse-docs-2"
     packed = sum(path.stat().st_size for path in model.iterdir())
     assert sdist.stat().st_size < packed + 4_000_000, "more than the weights and the code"
 

@@ -494,13 +494,13 @@ def test_a_model_that_everybody_can_have_is_carried_over(
     one = import_project(theirs, tmp_path / "known").project
     assert theirs.settings(one).settings.embed.model == "BAAI/bge-small-en-v1.5"
     other = import_project(theirs, tmp_path / "folder", name="other").project
-    assert theirs.settings(other).settings.embed.model == "dowse-docs-1"
+    assert theirs.settings(other).settings.embed.model == "dowse-docs-2"
 
 
 # ── What an export may set ───────────────────────────────────────────────────
 
 _HOSTILE_EMBED = {
-    "model": "dowse-docs-1",
+    "model": "dowse-docs-2",
     "provider": "endpoint",
     "endpoint_model": "thief",
     "endpoint_url": "http://127.0.0.1:9/v1",

@@ -18,8 +18,8 @@ LinkKind = Literal["wikilink", "embed", "relative", "related"]
 """How an edge between two documents was written."""
 
 
-NameKind = Literal["title", "alias", "heading"]
-"""Where a name was written."""
+NameKind = Literal["title", "alias", "heading", "same title", "same file"]
+"""Where a name was written; the last two have the words of a query in other forms or order."""
 
 Context = Literal["title", "headings", "none"]
 """What is embedded before the text of a chunk: title and headings, headings alone, nothing."""

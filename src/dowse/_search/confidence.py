@@ -82,8 +82,8 @@ class Fit(Struct, frozen=True):
 
 _WORDS = Fit(0.87, 10.08, 0.73, -8.12, 2.08, -0.31, -4.21, 0.94)
 FITS: Mapping[tuple[str, ...], Fit] = {
-    ("semantic", "keyword"): Fit(1.91, 13.04, 0.45, -13.34, 1.64, -0.38, -3.39, 0.74),
-    ("semantic",): Fit(2.65, 14.03, 0.32, -14.64, 2.36, -0.4, -3.67, 0.69),
+    ("semantic", "keyword"): Fit(2.37, 15.27, 0.49, -15.73, 1.61, -0.35, -4.53, 0.88),
+    ("semantic",): Fit(5.03, 23.05, 0.21, -26.17, 2.29, -0.4, -6.11, 0.78),
     ("keyword",): _WORDS,
 }
 """By the strategies that rank."""
@@ -218,7 +218,7 @@ def _best_score(search: SearchState, strategy: str) -> float | None:
 # called out of domain. benchmarks/results/confidence.md has the tables, and what else was tried.
 
 _MOST_TERMS = 8
-_BY_MEANING = (24.35, -1.32, -13.34, 2.03, 0.1)  # of the evidence in domain_by_meaning, in order
+_BY_MEANING = (44.74, -1.42, -12.04, 1.96, -15.57)  # of the evidence in domain_by_meaning, in order
 _BY_WORDS = (9.51, 6.74, -0.48, 3.14, -3.97)  # where words rank alone
 
 
@@ -282,10 +282,10 @@ def _usual(search: SearchState) -> float:
 # as vectors of the shipped model, background.json how many of 50,000 passages have a word.
 # docs/models.md says what they are of; training/elsewhere.py and training/familiar.py make them.
 
-LEAST_COSINE = 0.3
+LEAST_COSINE = 0.57
 """A query that is farther from everything counts as being so near: nonsense is near nothing."""
 
-USUAL_COSINE = 0.35
+USUAL_COSINE = 0.61
 """How near queries are on average, for models whose vectors cannot be compared with these."""
 
 _NEAREST = 5
@@ -367,9 +367,13 @@ def write_fit(folder: Path, fit: ModelFit) -> None:
 # ── The label of a result ───────────────────────────────────────────────────────
 
 
-_STRONG = 0.45  # the confidences at or above which a result is called so: see docs/quality.md
+_STRONG = 0.55  # the confidences at or above which a result is called so: see docs/quality.md
 _LIKELY = 0.1
 _EVEN = 0.5  # of a plain sigmoid, which says little
+_NAMED = {
+    "same title": "same words as the title",
+    "same file": "same words as the file name",
+}
 _FIRST = 5  # results that are looked at: whether there is a match must not depend on their number
 
 
@@ -394,7 +398,7 @@ def label(search: SearchState, candidate: Candidate, found: WordsFound) -> tuple
     if listed or not search.has_words:
         return "strong", "meets the filters"
     if name := search.named.get(candidate.stored.key):
-        return "strong", f"exact {name.kind}"
+        return "strong", _NAMED.get(name.kind, f"exact {name.kind}")
     match: Match = "weak"
     if search.fitted and not search.no_good_match:
         match = label_of(candidate.score)

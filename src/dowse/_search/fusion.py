@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from dowse._model import ChunkKey, NameKind, Place, Ranking, Scores
+from dowse._model import ChunkKey, Name, NameKind, Place, Ranking, Scores
 from dowse._model.ports import within
 from dowse._search.state import Candidate, SearchState
 from dowse._search.strategies import STRATEGIES, StrategyWeights
@@ -384,7 +384,13 @@ def recency_multiplier(age_days: float, bias: float) -> float:
 # ── Passages whose title, alias or heading is the query ────────────────────────
 
 _MOST = 100  # a heading that more passages have, such as "See also", is the name of none of them
-_TIERS: tuple[tuple[NameKind, ...], ...] = (("heading",), ("title", "alias"))  # the best last
+# Names with the words of the query in other forms or another order.
+_SAME_WORDS: Mapping[str, NameKind] = {"title": "same title", "path": "same file"}
+_TIERS: tuple[tuple[NameKind, ...], ...] = (  # the best last
+    ("heading",),
+    ("title", "alias", *_SAME_WORDS.values()),
+)
+_ROUNDING = 1e-9
 
 
 class ExactOptions(Options, frozen=True):
@@ -409,6 +415,17 @@ def find_named(search: SearchState) -> None:
     missing = [key for key in search.named if key not in found]
     last = min((one.score for one in search.candidates), default=0.0)
     search.candidates += [Candidate(one, [], last) for one in search.stored(missing).values()]
+    names = ((one.document, search.named.get(one.stored.key)) for one in search.candidates)
+    titled = {document for document, name in names if name and name.kind != "heading"}
+    first = {one.document: one.stored.key for one in reversed(search.candidates)}
+    for ranking in reversed(search.rankings):  # a title says more than the name of its file
+        if kind := _SAME_WORDS.get(ranking.strategy):
+            same = {key for key, score in ranking.others if score > 1 - _ROUNDING}
+            search.named |= {
+                key: Name(kind, (), 0, 0)
+                for document, key in first.items()
+                if key in same and document not in titled
+            }
     for one in search.candidates:
         name = search.named.get(one.stored.key)
         one.heading = name if name and name.kind == "heading" else None

@@ -269,7 +269,7 @@ class StrategyWeights(Options, frozen=True, kw_only=True):
     title: Annotated[float, _WEIGHT, "Weight of the words that a title shares with the query."] = (
         0.2
     )
-    path: Annotated[float, _WEIGHT, "Weight of the words that a path shares with the query."] = 0.4
+    path: Annotated[float, _WEIGHT, "Weight of the words that a path shares with the query."] = 0.3
     links: Annotated[
         float, _WEIGHT, "Weight of the words that the text of a link to it shares with the query."
     ] = 0.4
@@ -408,20 +408,33 @@ def complete_scores(search: SearchState) -> None:
 # ── What documents are called: evidence that ranks nothing by itself ────────────────
 
 
-_BETWEEN_WORDS = re.compile(r"[-_./\\]+")
+_Names = Iterable[tuple[str, str]]  # the id of a document, and something that it is called
+_PARTS = re.compile(r"[/.]")  # folders, and the levels of names such as `topic.publish.config`
+_BETWEEN_WORDS = re.compile(r"[-_./]+")
 
-NAMES: Mapping[str, Callable[[IndexReader, Mapping[str, Fields]], Iterable[tuple[str, str]]]] = {
-    "title": lambda _, documents: (
-        (document, text)
-        for document, fields in documents.items()
-        for text in (fields.title, *fields.aliases)
-    ),
-    "path": lambda _, documents: (
-        (document, _BETWEEN_WORDS.sub(" ", document.rpartition(".")[0])) for document in documents
-    ),
-    "links": lambda reader, documents: reader.links.labels(documents),
+
+def _titles(_: IndexReader, documents: Mapping[str, Fields]) -> _Names:
+    for document, fields in documents.items():
+        yield from ((document, title) for title in (fields.title, *fields.aliases))
+
+
+def _paths(_: IndexReader, documents: Mapping[str, Fields]) -> _Names:
+    for document in documents:
+        path = document.rpartition(".")[0]
+        for part in (path, _PARTS.split(path)[-1]):
+            yield document, _BETWEEN_WORDS.sub(" ", part)
+
+
+def _labels(reader: IndexReader, documents: Mapping[str, Fields]) -> _Names:
+    return reader.links.labels(documents)
+
+
+NAMES: Mapping[str, Callable[[IndexReader, Mapping[str, Fields]], _Names]] = {
+    "title": _titles,
+    "path": _paths,
+    "links": _labels,
 }
-"""What documents are called, by the name of the weight: each document with each of its names."""
+"""What documents are called, by the name of the weight."""
 
 
 def compare_names(search: SearchState) -> None:
