@@ -429,12 +429,20 @@ def _labels(reader: IndexReader, documents: Mapping[str, Fields]) -> _Names:
     return reader.links.labels(documents)
 
 
-NAMES: Mapping[str, Callable[[IndexReader, Mapping[str, Fields]], _Names]] = {
-    "title": _titles,
-    "path": _paths,
-    "links": _labels,
-}
-"""What documents are called, by the name of the weight."""
+class NameEvidence(Struct, frozen=True):
+    """Something that documents are called, and that a query may say."""
+
+    name: str  # of its weight
+    names: Callable[[IndexReader, Mapping[str, Fields]], _Names]
+    meaning: str  # completes "rank …", as in a row of `STRATEGIES`
+
+
+NAMES = (
+    NameEvidence("title", _titles, "by words of the title"),
+    NameEvidence("path", _paths, "by words of the path"),
+    NameEvidence("links", _labels, "by words of links that lead to it"),
+)
+"""What documents are called."""
 
 
 def compare_names(search: SearchState) -> None:
@@ -447,16 +455,17 @@ def compare_names(search: SearchState) -> None:
     most = math.fsum(rarity.values())
     stored = search.stored(sorted(search.found_keys()))
     documents = {one.document.id: one.document.fields for one in stored.values()}
-    for evidence, names in NAMES.items():
+    for evidence in NAMES:
         best = dict.fromkeys(documents, 0.0)
-        for document, name in names(search.reader, documents) if search.weights[evidence] else ():
+        weighs = search.weights[evidence.name] > 0
+        for document, name in evidence.names(search.reader, documents) if weighs else ():
             terms = terms_of(name)
             shared = [rarity[term] for term in terms if term in rarity]
             if shared:
                 found = math.fsum(shared) / most * (len(shared) / len(terms)) ** 2
                 best[document] = max(best[document], found)
         others = [(key, best[one.document.id]) for key, one in stored.items()]
-        search.rankings.append(Ranking(evidence, [], 1.0, others=others))
+        search.rankings.append(Ranking(evidence.name, [], 1.0, others))
 
 
 def _listing(search: SearchState) -> Ranking:

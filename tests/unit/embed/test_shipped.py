@@ -21,10 +21,10 @@ _TEXTS = (
 )
 
 _ROUNDED = [
-    [0.0182, -0.0259, -0.0649],
-    [-0.0441, -0.0496, 0.0095],
-    [0.0114, -0.0240, 0.0246],
-    [-0.0612, -0.0652, -0.0482],
+    [-0.0695, 0.0206, -0.0208],
+    [-0.0392, 0.0362, 0.0579],
+    [-0.0881, 0.0549, -0.0357],
+    [-0.0583, 0.0664, -0.0338],
 ]
 
 
@@ -45,7 +45,7 @@ def test_it_needs_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_its_vectors_have_never_changed(cache: Path) -> None:
     embedder = open_embedder(EmbedOptions(), cache)
-    assert embedder.model.key == "dowse-docs-2/int8/a7e73d6c"
+    assert embedder.model.key == "dowse-docs-2/int8/74a7d0e3"
     vectors = [embedder.query(text)[:3] for text in _TEXTS]
     assert np.allclose(vectors, _ROUNDED, atol=1e-4)
 
@@ -71,7 +71,8 @@ def test_it_is_listed_first_and_can_be_neither_fetched_nor_removed(cache: Path) 
 
 def test_damaged_weights_are_noticed(copy: Path, cache: Path) -> None:
     weights = copy / "model.onnx_data"
-    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    *most, last = weights.read_bytes()
+    weights.write_bytes(bytes([*most, last ^ 1]))
     assert models_status(cache)[0].damaged == ("model.onnx_data",)
     with pytest.raises(WeightsMissing, match="Install dowse again"):
         open_embedder(EmbedOptions(), cache).query("a")

@@ -44,7 +44,7 @@ def _in_single_precision(folder: Path) -> Path:
     """The default model in the arithmetic in which processors differ least."""
     model = folder / DEFAULT_MODEL
     (model / "onnx").mkdir(parents=True)
-    write_encoder(_WEIGHTS, model / "onnx" / "model.onnx", "mean", "fp32")
+    write_encoder(_WEIGHTS, model / "onnx" / "model.onnx", "cls", "fp32")
     shutil.copyfile(_WEIGHTS / "config.json", model / "config.json")
     shipped = ShippedModel(ModelCache(folder)).folder
     shutil.copyfile(shipped / "tokenizer.json", model / "tokenizer.json")

@@ -293,7 +293,9 @@ def test_the_threshold_drops_what_is_unsure_and_shows_it_when_nothing_is_left(
     middle = sorted(hit.score for hit in all_of_them.hits)[len(all_of_them.hits) // 2]
     changes = {"search.top_n": 20, "threshold.min_confidence": middle}
     sure = engine.search(SearchRequest("radio gateway", changes=changes))
-    assert sure.hits == tuple(hit for hit in all_of_them.hits if hit.score >= middle)
+    assert [(hit.document, hit.score) for hit in sure.hits] == [
+        (hit.document, hit.score) for hit in all_of_them.hits if hit.score >= middle
+    ]
     none = engine.search(SearchRequest("radio gateway", changes={"threshold.min_confidence": 1.0}))
     assert none.hits == ()
     assert none.nearest[0].id == all_of_them.hits[0].id

@@ -21,7 +21,7 @@ from dowse._config.schema import known_settings, preset_values
 from dowse._search import strategies
 from dowse._search.fusion import FuseOptions
 from dowse._search.pipeline import SEARCH_FLOW, SearchSettings
-from dowse._search.strategies import MODES, STRATEGIES, Mode, StrategyWeights
+from dowse._search.strategies import MODES, NAMES, STRATEGIES, Mode, StrategyWeights
 
 _SOURCE = Path(dowse.__file__).parent
 _ROOT = Path(__file__).parents[3]
@@ -39,11 +39,11 @@ from dowse._search.state import SearchState
 from dowse._model import Keys, Ranking
 
 
-class TitleOptions(Struct, frozen=True):
+class LedeOptions(Struct, frozen=True):
     enabled: Annotated[bool, "Rank documents by their title."] = False
 
 
-def rank_by_title(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
+def rank_by_lede(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
     words = search.query.text.lower().split()
     named = [
         entry.id
@@ -52,22 +52,22 @@ def rank_by_title(search: SearchState, limit: int, among: Keys | None = None) ->
     ]
     keys = search.reader.catalogue.keys_of(named).tolist() if named else []
     allowed = keys if among is None else [key for key in keys if key in set(among.tolist())]
-    return Ranking("title", [(key, 1.0) for key in allowed[:limit]], 1.0)
+    return Ranking("lede", [(key, 1.0) for key in allowed[:limit]], 1.0)
 '''
 _STRATEGY_ROW = '''
     Strategy(
-        "title", rank_by_title, "words", "by titles", True, "Titles only", "factual"
+        "lede", rank_by_lede, "words", "by titles", True, "Titles only", "factual"
     ),
 )
 """The strategies, in'''
 
 _STRATEGY_WEIGHT = (
     "    @property\n    def weights",
-    '    title: Annotated[float, _WEIGHT, "Titles."] = 0.7\n\n    @property\n    def weights',
+    '    lede: Annotated[float, _WEIGHT, "Titles."] = 0.7\n\n    @property\n    def weights',
 )
 _STRATEGY_SECTION = (
     "    graph: GraphOptions = GraphOptions()\n",
-    "    graph: GraphOptions = GraphOptions()\n    title: TitleOptions = TitleOptions()\n",
+    "    graph: GraphOptions = GraphOptions()\n    lede: LedeOptions = LedeOptions()\n",
 )
 
 _STAGE = '''
@@ -100,7 +100,7 @@ _STAGE_SECTION = (
     "    parents: ParentsOptions = ParentsOptions()\n    brief: BriefOptions = BriefOptions()\n",
 )
 
-_OPTION_ROW = """    Parameter("titles", "Rank by titles too.", "boolean", setting="title.enabled"),
+_OPTION_ROW = """    Parameter("titles", "Rank by titles too.", "boolean", setting="lede.enabled"),
     Parameter(
         "preset","""
 
@@ -129,9 +129,9 @@ query = tools()["query_documents"]
 folder = Path(sys.argv[1])
 with open_engine(folder / "notes", folder / "index") as engine:
     engine.index()
-    on = {"title.enabled": True, "brief.enabled": True, "search.top_n": 10}
+    on = {"lede.enabled": True, "brief.enabled": True, "search.top_n": 10}
     page = SwitchesRecord.of(engine, ResolvedSettings(engine.settings, {}, ()))
-    alone = engine.search(SearchRequest("wind", changes={"search.mode": "title"}))
+    alone = engine.search(SearchRequest("wind", changes={"search.mode": "lede"}))
     request = SearchRequest("wind", changes=on)
     hybrid = engine.search(request)
     short = engine.explain(request, str(folder / "notes" / "wind.md"))
@@ -173,10 +173,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of dowse with one more strategy and one more stage."""
     package = tmp_path_factory.mktemp("library") / "dowse"
     shutil.copytree(_SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "_search" / "title.py").write_text(_STRATEGY, "utf-8")
+    (package / "_search" / "lede.py").write_text(_STRATEGY, "utf-8")
     _add_row(
         package / "_search" / "strategies.py",
-        "from dowse._search.title import TitleOptions, rank_by_title",
+        "from dowse._search.lede import LedeOptions, rank_by_lede",
         (')\n"""The strategies, in', _STRATEGY_ROW),
         _STRATEGY_WEIGHT,
         _STRATEGY_SECTION,
@@ -234,7 +234,7 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
         if path not in same or not filecmp.cmp(library / path, _SOURCE / path, shallow=False)
     }
     assert touched == {
-        "_search/title.py",
+        "_search/lede.py",
         "_search/strategies.py",
         "_search/brief.py",
         "_search/pipeline.py",
@@ -243,15 +243,24 @@ def test_a_strategy_and_a_stage_take_two_files_each(library: Path) -> None:
 
 
 def test_a_new_strategy_is_a_mode_at_every_door(seen: dict[str, Any]) -> None:
-    assert "[hybrid|semantic|keyword|code|title|hyde]" in seen["help"]
-    assert "title: rank by titles" in seen["help"]
-    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "title", "hyde"]
-    assert '"title"' in seen["openapi"]
-    assert "title: rank by titles" in seen["openapi"]
-    assert seen["page"]["modes"]["title"] == "Titles only"
-    assert seen["page"]["strategies"] == ["semantic", "keyword", "code", "graph", "title"]
-    assert "`fuse.title` | `0.7`" in seen["docs"]
-    assert "`title.enabled` | `false`" in seen["docs"]
+    assert "[hybrid|semantic|keyword|code|lede|hyde]" in seen["help"]
+    assert "lede: rank by titles" in seen["help"]
+    assert seen["mcp"] == ["hybrid", "semantic", "keyword", "code", "lede", "hyde"]
+    assert '"lede"' in seen["openapi"]
+    assert "lede: rank by titles" in seen["openapi"]
+    assert seen["page"]["modes"]["lede"] == "Titles only"
+    assert seen["page"]["strategies"] == [
+        "semantic",
+        "keyword",
+        "code",
+        "graph",
+        "lede",
+        "title",
+        "path",
+        "links",
+    ]
+    assert "`fuse.lede` | `0.7`" in seen["docs"]
+    assert "`lede.enabled` | `false`" in seen["docs"]
 
 
 def test_a_new_option_is_one_row_and_is_at_every_door(seen: dict[str, Any]) -> None:
@@ -259,13 +268,13 @@ def test_a_new_option_is_one_row_and_is_at_every_door(seen: dict[str, Any]) -> N
     assert seen["takes"]["titles"] == {"type": "boolean", "description": "Rank by titles too."}
     assert "titles" in seen["parameters"]
     assert "`--titles / --no-titles`" in seen["docs"]
-    assert seen["titled"] == ["keyword", "semantic", "title"]
+    assert seen["titled"] == ["keyword", "lede", "path", "semantic", "title"]
 
 
 def test_a_new_strategy_ranks_and_is_explained(seen: dict[str, Any]) -> None:
     assert set(seen["alone"]) == {"wind.md", "long.md"}
-    assert seen["places"] == ["keyword", "semantic", "title"]
-    assert seen["standing"] == ["semantic", "keyword", "title"]
+    assert seen["places"] == ["keyword", "lede", "path", "semantic", "title"]
+    assert seen["standing"] == ["semantic", "keyword", "lede"]
 
 
 def test_a_new_stage_runs_where_its_row_is_and_is_explained(seen: dict[str, Any]) -> None:
@@ -284,14 +293,14 @@ def test_a_new_stage_has_settings_at_every_door(seen: dict[str, Any]) -> None:
 
 def test_new_rows_are_part_of_an_ablation(seen: dict[str, Any]) -> None:
     assert seen["ablations"]["with brief"] == {"brief.enabled": True}
-    assert seen["ablations"]["with title"] == {"title.enabled": True}
-    assert seen["ablations"]["title alone"] == {"search.mode": "title"}
+    assert seen["ablations"]["with lede"] == {"lede.enabled": True}
+    assert seen["ablations"]["lede alone"] == {"search.mode": "lede"}
 
 
 def test_presets_of_older_systems_turn_new_rows_off(seen: dict[str, Any]) -> None:
     assert seen["preset"]["brief.enabled"] is False
-    assert seen["preset"]["title.enabled"] is False
-    assert seen["preset"]["fuse.title"] == 0.7
+    assert seen["preset"]["lede.enabled"] is False
+    assert seen["preset"]["fuse.lede"] == 0.7
 
 
 def test_type_checkers_and_programs_see_the_same_modes() -> None:
@@ -310,7 +319,8 @@ def test_type_checkers_and_programs_see_the_same_modes() -> None:
 def test_every_row_names_options_that_exist() -> None:
     settings = SearchSettings()
     weights = {one.name for one in fields(StrategyWeights)}
-    assert weights == {one.name for one in STRATEGIES} <= {one.name for one in fields(FuseOptions)}
+    names = {one.name for one in STRATEGIES} | {one.name for one in NAMES}
+    assert weights == names <= {one.name for one in fields(FuseOptions)}
     for strategy in STRATEGIES:
         if strategy.optional:
             assert hasattr(getattr(settings, strategy.name), "enabled")

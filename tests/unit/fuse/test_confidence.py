@@ -68,18 +68,18 @@ def test_a_document_has_the_best_of_each_strategy() -> None:
 
 
 def _least_cosine(chunks: int, elsewhere: float, familiar: float = 0.0) -> float:
-    near = (n / 100 for n in range(100))
+    near = (n / 1000 for n in range(1000))
     return min(one for one in near if domain_by_meaning(one, chunks, elsewhere, familiar).odds >= 0)
 
 
 def test_more_passages_must_be_nearer() -> None:
     least = [_least_cosine(chunks, USUAL_COSINE) for chunks in (20, 2_000, 200_000)]
     assert least == sorted(least)
-    assert least[0] < 0.3 < least[2] < 0.6
+    assert least[0] < 0.6 < least[2] < 0.75
 
 
 def test_a_query_that_is_near_to_other_documentation_must_be_nearer_here() -> None:
-    least = [_least_cosine(2_000, elsewhere) for elsewhere in (LEAST_COSINE, USUAL_COSINE, 0.5)]
+    least = [_least_cosine(2_000, elsewhere) for elsewhere in (LEAST_COSINE, USUAL_COSINE, 0.7)]
     assert least[0] < least[1] < least[2]
 
 
@@ -102,5 +102,5 @@ def test_a_longer_query_needs_a_smaller_share_of_its_words() -> None:
 def test_questions_about_other_documentation_are_near_it_and_nonsense_is_not() -> None:
     model = real_embedder()
     known = [background_cosine(model.query(one)) for one in OF_OTHERS]
-    assert min(known) > USUAL_COSINE
-    assert background_cosine(model.query("qwertz asdfgh yxcvbn")) == LEAST_COSINE
+    assert min(known) > USUAL_COSINE > background_cosine(model.query("qwertz asdfgh yxcvbn"))
+    assert background_cosine(model.query("violin marmalade")) == LEAST_COSINE

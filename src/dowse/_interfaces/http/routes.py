@@ -58,7 +58,7 @@ from dowse._search.formats import change_hits, within_texts
 from dowse._search.listing import FILTERS, SORTS, Filter
 from dowse._search.pipeline import SEARCH_FLOW
 from dowse._search.request import SearchRequest
-from dowse._search.strategies import MODES, STRATEGIES
+from dowse._search.strategies import MODES, NAMES, STRATEGIES
 from dowse._util.messages import without_commands
 from dowse.errors import DowseError, NotFound
 
@@ -362,9 +362,9 @@ class SwitchesRecord(Struct, frozen=True):
             {name: preset_values(name) for name in PRESETS},
             tuple(filled(ModeRecord, mode) for mode in MODES),
             tuple(filled(FilterRecord, one, repeated=one.is_list) for one in filters_of("search")),
-            tuple(one.name for one in STRATEGIES),
+            tuple(one.name for one in (*STRATEGIES, *NAMES)),
             {one.name: one.words for one in SEARCH_FLOW},
-            {one.name: one.meaning for one in STRATEGIES},
+            {one.name: one.meaning for one in (*STRATEGIES, *NAMES)},
         )
 
 
