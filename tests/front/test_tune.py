@@ -25,7 +25,12 @@ def _note(number: int) -> str:
 
 
 @pytest.fixture
-def marked(home: Path, by_meaning: None, index_once: Callable[[Path], Path]) -> Path:  # noqa: ARG001  it comes first
+def marked(
+    home: Path,
+    by_meaning: None,  # noqa: ARG001  it comes first
+    index_once: Callable[[Path], Path],
+    dowse: Dowse,
+) -> Path:
     """Notes that a page of links names by words which stand in each of them."""
     folder = home / "marked"
     folder.mkdir()
@@ -33,13 +38,17 @@ def marked(home: Path, by_meaning: None, index_once: Callable[[Path], Path]) -> 
     (folder / "index.md").write_text("# Index\n\n" + "\n".join(links) + "\n", "utf-8")
     for number in range(_COUNT):
         (folder / f"note-{number}.md").write_text(_note(number), "utf-8")
-    return index_once(folder)
+    index_once(folder)
+    # The vectors of the test are made of letters, and words find every note.
+    assert dowse("config", "set", "-p", "marked", "fuse.semantic", "1").code == 0
+    return folder
 
 
 @pytest.fixture
 def spoilt(marked: Path, few_ways: None, dowse: Dowse) -> Path:  # noqa: ARG001  as above
     """The same, with settings that hardly look at words."""
-    for name, value in (("fuse.keyword", "0.01"), ("fuse.semantic", "2")):
+    spoilt = {"fuse.keyword": "0.01", "fuse.semantic": "2", "fuse.links": "0"}
+    for name, value in spoilt.items():
         assert dowse("config", "set", "-p", "marked", name, value).code == 0
     return marked
 

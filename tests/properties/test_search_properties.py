@@ -174,6 +174,7 @@ def test_a_filtered_search_is_an_unlimited_one_filtered(
         "gather.share": 0.0,
         "near_dedup.enabled": False,
         "exact_dedup.enabled": False,
+        "exact.enabled": False,  # what is called like the query goes above all that is found
         "documents.passages": True,
         "calibrate.method": "sigmoid",  # the lead of the first depends on what else is found
     }

@@ -272,6 +272,15 @@ def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
     return replace(document, fields=fields)
 
 
+def _without_labels(document: Document, labels: set[str]) -> Document:
+    """Take away the texts of links that are queries: they rank the document that is linked."""
+    links = (
+        replace(link, label="") if folded(_query(link.label)) in labels else link
+        for link in document.links
+    )
+    return replace(document, links=tuple(links))
+
+
 def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
     """Tell whether a document no longer says a query when its source is hidden.
 
@@ -351,8 +360,14 @@ def _fill(
         stamp = {**(reading.catalogue.stamp() or {}), **copy.expected_stamp().text}
         copy.reset(_WAIT, stamp)
         names = sorted(reading.catalogue.files())
+        labels = {folded(query.written) for query in queries if query.kind == "link"}
         hidden = (
-            chunk(hide(one.entry.id, one.text, by_document.get(one.entry.id, ())), options)
+            chunk(
+                _without_labels(
+                    hide(one.entry.id, one.text, by_document.get(one.entry.id, ())), labels
+                ),
+                options,
+            )
             for one in map(reading.catalogue.document, names)
             if one is not None
         )

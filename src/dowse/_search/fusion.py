@@ -390,6 +390,7 @@ _TIERS: tuple[tuple[NameKind, ...], ...] = (  # the best last
     ("heading",),
     ("title", "alias", *_SAME_WORDS.values()),
 )
+_MOST_ALIKE = 5  # documents: more of them, such as numbered ones, have no name of their own
 _ROUNDING = 1e-9
 
 
@@ -421,11 +422,9 @@ def find_named(search: SearchState) -> None:
     for ranking in reversed(search.rankings):  # a title says more than the name of its file
         if kind := _SAME_WORDS.get(ranking.strategy):
             same = {key for key, score in ranking.others if score > 1 - _ROUNDING}
-            search.named |= {
-                key: Name(kind, (), 0, 0)
-                for document, key in first.items()
-                if key in same and document not in titled
-            }
+            alike = [key for one, key in first.items() if key in same and one not in titled]
+            if len(alike) <= _MOST_ALIKE:
+                search.named |= dict.fromkeys(alike, Name(kind, (), 0, 0))
     for one in search.candidates:
         name = search.named.get(one.stored.key)
         one.heading = name if name and name.kind == "heading" else None

@@ -40,8 +40,10 @@ def test_a_word_that_is_known_here_alone_speaks_for_the_query() -> None:
     assert one(3, UNKNOWN) > 1
 
 
-def test_a_word_that_nobody_knows_says_nothing() -> None:
-    assert one(0, UNKNOWN) == 0
+def test_a_word_that_nobody_knows_says_nothing_next_to_one_that_somebody_knows() -> None:
+    both = frequency_ratio({KNOWN: 5, UNKNOWN: 0}, 1_000, LENGTH, STAMP)
+    assert both == pytest.approx(one(5) / 2)
+    assert one(0, UNKNOWN) == -2
     assert frequency_ratio({}, 1_000, LENGTH, STAMP) == 0
 
 

@@ -1,4 +1,4 @@
-"""Token budgets; the estimate is checked against the tokenizer of the model that ships."""
+"""Token budgets; the estimate is checked against tokenizers of two models."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from dowse._embed.models import MINILM
 from dowse._embed.open import open_model
-from dowse._embed.options import DEFAULT_MODEL
 from dowse._model import Hit, Response
 from dowse._search.formats import count_tokens, fit, tokens_of_texts, within_texts
+from real_model import with_minilm
 
 if TYPE_CHECKING:
     from unit.conftest import MakeHit
@@ -46,7 +47,7 @@ _KOREAN = (
 def tokenizer() -> Any:
     from tokenizers import Tokenizer  # noqa: PLC0415  (only this fixture needs it)
 
-    model = open_model(DEFAULT_MODEL, Path())
+    model = open_model(MINILM, with_minilm(), fetch=False)
     found = Tokenizer.from_buffer(model.tokenizer())
     found.no_truncation()
     found.no_padding()

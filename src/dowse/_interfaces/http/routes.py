@@ -362,9 +362,10 @@ class SwitchesRecord(Struct, frozen=True):
             {name: preset_values(name) for name in PRESETS},
             tuple(filled(ModeRecord, mode) for mode in MODES),
             tuple(filled(FilterRecord, one, repeated=one.is_list) for one in filters_of("search")),
-            tuple(one.name for one in (*STRATEGIES, *NAMES)),
+            (*(one.name for one in STRATEGIES), *(one.name for one in NAMES)),
             {one.name: one.words for one in SEARCH_FLOW},
-            {one.name: one.meaning for one in (*STRATEGIES, *NAMES)},
+            {one.name: one.meaning for one in STRATEGIES}
+            | {one.name: one.meaning for one in NAMES},
         )
 
 
