@@ -282,13 +282,14 @@ class WorkerPool:
             yield _finish(*begun.popleft(), stages, announce)
 
     def _parts(self, batch: FileBatch) -> Iterator[_Part]:
-        for needs_converter, group in groupby(batch.sources, _needs_converter):
+        kinds = groupby(batch.sources, lambda one: kind_of(one.id.rpartition("/")[2]) or TEXT)
+        for kind, group in kinds:
             sources = list(group)
             for start in range(0, len(sources), _FILES):
                 some = sources[start : start + _FILES]
                 known = {one.id: batch.known[one.id] for one in some if one.id in batch.known}
                 part = _Part(FileBatch(batch.read, batch.chunk, some, known), Future())
-                if needs_converter:  # one process converts, and it belongs to this one
+                if kind not in ALWAYS:  # one process converts, and it belongs to this one
                     part.future.cancel()
                 else:
                     part = part._replace(future=self._threads.submit(self._prepare, part.files))
@@ -332,10 +333,6 @@ def _take_back(parts: Sequence[_Part]) -> FileBatch | None:
     return next(
         (files for files, future in reversed(parts) if not files.counts and future.cancel()), None
     )
-
-
-def _needs_converter(source: SourceFile) -> bool:
-    return (kind_of(source.id.rpartition("/")[2]) or TEXT) not in ALWAYS
 
 
 # The module is imported by its name, so that the classes in pickles are the same in both processes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -43,15 +43,18 @@ def scan(
     if shard is not None:
         known = {id_: state for id_, state in known.items() if shard.holds(id_)}
         sources = tuple(source for source in sources if shard.holds(source.id))
-    pending = [source for source in sources if not _is_settled(known.get(source.id), source)]
+    pending = [
+        source
+        for source in sources
+        if (state := known.get(source.id)) is None or not state.settled or not _same(state, source)
+    ]
     unchanged = len(sources) - len(pending)
     changes = Changes(pending, {}, unchanged, known, list(found.left_out))
     still_there = unchanged + sum(source.id in known for source in pending)
     if still_there < len(known):
-        view = _View(roots, within, found.left_out)
-        for id_ in sorted(known.keys() - {source.id for source in sources}):
-            if view.covers(id_):
-                changes.gone[id_] = known[id_]
+        missing = sorted(known.keys() - {source.id for source in sources})
+        seen = _seen(missing, roots, within, found.left_out)
+        changes.gone = {id_: known[id_] for id_ in seen}
     return changes
 
 
@@ -73,40 +76,32 @@ def has_changed(source: SourceFile, state: FileState | None, options: ReadOption
         return True
 
 
-def _is_settled(state: FileState | None, source: SourceFile) -> bool:
-    """Return whether a file is for sure what the index knows, without a look at its bytes."""
-    return state is not None and state.settled and _same(state, source)
-
-
 def _same(state: FileState, source: SourceFile) -> bool:
     return state.size == source.size and state.mtime_ns == source.mtime_ns
 
 
-class _View:
-    """What a walk has seen; a document that it saw nothing of need not be gone.
+def _seen(
+    ids: Iterable[str],
+    roots: Sequence[Root],
+    within: Sequence[Path],
+    left_out: Sequence[LeftOut],
+) -> Iterator[str]:
+    """Yield those of some documents where a walk has looked; the others need not be gone.
 
     A drive that is not mounted or a folder that cannot be opened empties no index.
     """
-
-    def __init__(
-        self, roots: Sequence[Root], within: Sequence[Path], left_out: Sequence[LeftOut]
-    ) -> None:
-        hidden = {item.id for item in left_out}
-        self._prefixes = sorted((root.prefix for root in roots), reverse=True)  # "" comes last
-        self._lost = {root.prefix for root in roots if str(root.path) in hidden}
-        self._hidden = tuple(f"{id_}/" for id_ in hidden)
-        self._seen = [place for root in roots for place in _looked_at(root, within)]
-
-    def covers(self, id_: str) -> bool:
-        """Return whether the walk has looked where a document was."""
-        prefix = next((one for one in self._prefixes if id_.startswith(one)), "")
-        if prefix in self._lost or id_.startswith(self._hidden):
-            return False
-        below = id_.removeprefix(prefix)
-        return any(
-            prefix == root and (not place or f"{below}/".startswith(f"{place}/"))
-            for root, place in self._seen
-        )
+    hidden = {item.id for item in left_out}
+    unseen = tuple(f"{id_}/" for id_ in hidden)
+    prefixes = sorted((root.prefix for root in roots), reverse=True)  # "" comes last
+    lost = {root.prefix for root in roots if str(root.path) in hidden}
+    places = {place for root in roots for place in _looked_at(root, within)}
+    for id_ in ids:
+        prefix = next((one for one in prefixes if id_.startswith(one)), "")
+        below = f"{id_.removeprefix(prefix)}/"
+        above = ["", *(below[:at] for at, char in enumerate(below) if char == "/")]
+        is_seen = not places.isdisjoint((prefix, place) for place in above)
+        if is_seen and prefix not in lost and not id_.startswith(unseen):
+            yield id_
 
 
 def _looked_at(root: Root, within: Sequence[Path]) -> Iterator[tuple[str, str]]:

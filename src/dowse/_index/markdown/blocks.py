@@ -136,11 +136,6 @@ class Outline(Struct):
     cuts: dict[str, int] = field(default_factory=dict)  # what was too much, from which offset on
 
 
-def read_blocks(text: str, body: int, lines: LineNumbers, deadline: Deadline) -> Outline:
-    """Read the text from `body` on."""
-    return _BlockReader(text, body, lines).read(deadline)
-
-
 def plain_blocks(text: str, body: int) -> list[Block]:
     """Read text without Markdown: one block per paragraph, each with the blank lines after it."""
     starts = [body]
@@ -161,8 +156,8 @@ def _joined(kinds: Sequence[BlockKind], starts: Sequence[int], length: int) -> l
     return [Block(*each) for each in zip(kinds, starts, ends, strict=True)]
 
 
-class _BlockReader:
-    """Walks the block tree once and collects what is needed."""
+class BlockReader:
+    """Walks the block tree once and collects what is needed of the text from `body` on."""
 
     def __init__(self, text: str, body: int, lines: LineNumbers) -> None:
         self._text = text

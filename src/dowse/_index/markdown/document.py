@@ -16,13 +16,13 @@ from tree_sitter import Language, Node, Parser
 
 from dowse._index.markdown.blocks import (
     MOST_NESTED,
+    BlockReader,
     Outline,
     Stretch,
     mask,
     mask_unless_kept,
     one_byte_per_character,
     plain_blocks,
-    read_blocks,
 )
 from dowse._index.markdown.frontmatter import (
     Frontmatter,
@@ -62,7 +62,7 @@ def parse(
     front = read_frontmatter(text)
     text = without_obsidian_comments(text, front.body)
     lines = LineNumbers(text)
-    outline = read_blocks(text, front.body, lines, deadline)
+    outline = BlockReader(text, front.body, lines).read(deadline)
     definitions = read_definitions(text, outline)
     headings = _read_headings(text, outline, definitions, deadline)
     references = read_references(text, outline, definitions, lines, deadline)

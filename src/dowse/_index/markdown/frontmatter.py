@@ -190,32 +190,34 @@ _COMMA_OR_SPACE = re.compile(r"[,;\s]+")
 _EMAIL = re.compile(r"<[^<>]*>\Z")
 _MARKDOWN_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()]*)\)")
 
-_TITLE = ("title",)
-_DESCRIPTION = ("description", "summary")
-_CATEGORY = ("category", "categories", "type")
-_KEYWORDS = ("keywords", "keyword")
-_TAGS = ("tags", "tag")
-_ALIASES = ("aliases", "alias")
-_AUTHOR = ("author", "authors")
-_CREATED = ("created", "date")
-_MODIFIED = ("modified", "updated", "lastmod", "last_modified", "last-modified", "date")
-_RELATED = "related"
+_KEYS = {
+    "title": ("title",),
+    "description": ("description", "summary"),
+    "category": ("category", "categories", "type"),
+    "keywords": ("keywords", "keyword"),
+    "tags": ("tags", "tag"),
+    "aliases": ("aliases", "alias"),
+    "author": ("author", "authors"),
+    "created": ("created", "date"),
+    "modified": ("modified", "updated", "lastmod", "last_modified", "last-modified", "date"),
+}
+"""By field: the keys that are looked for, the first with a value counts."""
 
 
 def read_fields(front: Frontmatter) -> Fields:
     """Read the fields; what is no date, or too much, is noted among the frontmatter's problems."""
-    tags = map(clean_tag, _many(front, _TAGS, _COMMA_OR_SPACE.split))
-    authors = (_EMAIL.sub("", name).rstrip() or name for name in _many(front, _AUTHOR, _at_names))
+    tags = map(clean_tag, _many(front, "tags", _COMMA_OR_SPACE.split))
+    authors = (_EMAIL.sub("", name).rstrip() or name for name in _many(front, "author", _at_names))
     return Fields(
-        title=_one(front, _TITLE, limits.TITLE),
-        description=_one(front, _DESCRIPTION, limits.DESCRIPTION),
-        keywords=_usable(front, _KEYWORDS, _many(front, _KEYWORDS, _COMMA.split)),
-        tags=_usable(front, _TAGS, tags, is_usable, limits.TAGS),
-        aliases=_usable(front, _ALIASES, _many(front, _ALIASES, _COMMA.split)),
-        author=_usable(front, _AUTHOR, authors),
-        category=_one(front, _CATEGORY, limits.ENTRY),
-        created=_date(front, _CREATED),
-        modified=_date(front, _MODIFIED),
+        title=_one(front, "title", limits.TITLE),
+        description=_one(front, "description", limits.DESCRIPTION),
+        keywords=_usable(front, "keywords", _many(front, "keywords", _COMMA.split)),
+        tags=_usable(front, "tags", tags, is_usable, limits.TAGS),
+        aliases=_usable(front, "aliases", _many(front, "aliases", _COMMA.split)),
+        author=_usable(front, "author", authors),
+        category=_one(front, "category", limits.ENTRY),
+        created=_date(front, "created"),
+        modified=_date(front, "modified"),
     )
 
 
@@ -272,18 +274,16 @@ def _text(scalar: object) -> str:
     return written.lower() if isinstance(scalar, bool) else " ".join(written.split())
 
 
-def _one(front: Frontmatter, keys: Sequence[str], most: int) -> str:
-    found = next((text for key in keys for text in _texts(front.values.get(key))), "")
+def _one(front: Frontmatter, name: str, most: int) -> str:
+    found = next((text for key in _KEYS[name] for text in _texts(front.values.get(key))), "")
     if len(found) > most:
-        _note(front, keys, f"{keys[0]} has more than {most:,} characters; shorten it")
+        _note(front, name, f"{name} has more than {most:,} characters; shorten it")
     return found[:most].rstrip()
 
 
-def _many(
-    front: Frontmatter, keys: Iterable[str], split: Callable[[str], Sequence[str]]
-) -> list[str]:
+def _many(front: Frontmatter, name: str, split: Callable[[str], Sequence[str]]) -> list[str]:
     """Return the texts of a list; a single text is taken apart, because a list was expected."""
-    for key in keys:
+    for key in _KEYS[name]:
         value = front.values.get(key)
         if found := _texts(value):
             parts = split(value.strip("[] \t\n")) if isinstance(value, str) else found
@@ -299,15 +299,11 @@ def _at_names(written: str) -> list[str]:
     return parts if whole_names or ";" in written else [written]
 
 
-def _is_short(name: str) -> bool:
-    return len(name) <= limits.ENTRY
-
-
 def _usable(
     front: Frontmatter,
-    keys: Sequence[str],
+    name: str,
     names: Iterable[str],
-    usable: Callable[[str], bool] = _is_short,
+    usable: Callable[[str], bool] = lambda entry: len(entry) <= limits.ENTRY,
     most: int = limits.ENTRIES,
 ) -> tuple[str, ...]:
     """Return the entries of a list, each once, without those that are too long, or too many."""
@@ -315,16 +311,16 @@ def _usable(
     kept = tuple(filter(usable, listed))[:most]
     if len(kept) < len(listed):
         what = (
-            f"{keys[0]} has more than {most:,} entries, or one that is too long, which were "
+            f"{name} has more than {most:,} entries, or one that is too long, which were "
             "ignored; shorten it"
         )
-        _note(front, keys, what)
+        _note(front, name, what)
     return kept
 
 
-def _note(front: Frontmatter, keys: Sequence[str], what: str) -> None:
-    """Note a problem with the field that has the first of these keys."""
-    key = next((key for key in keys if key in front.values), keys[0])
+def _note(front: Frontmatter, name: str, what: str) -> None:
+    """Note a problem with a field, where the first of its keys is."""
+    key = next((key for key in _KEYS.get(name, ()) if key in front.values), name)
     problem = Problem(front.line_of(key), what)
     if problem not in front.problems:
         front.problems.append(problem)
@@ -351,8 +347,8 @@ def without_repeats(names: Iterable[str]) -> tuple[str, ...]:
 # ── Dates ────────────────────────────────────────────────────────────────────
 
 
-def _date(front: Frontmatter, keys: Iterable[str]) -> float | None:
-    for key in keys:
+def _date(front: Frontmatter, name: str) -> float | None:
+    for key in _KEYS[name]:
         value = front.values.get(key)
         # TOML has dates of its own.
         for written in [value] if isinstance(value, date) else _texts(value)[:1]:
@@ -361,7 +357,7 @@ def _date(front: Frontmatter, keys: Iterable[str]) -> float | None:
                 return moment
             shown = repr(str(written)[:80])
             what = f"{key} {shown} is not a date that can be read; write it as 2024-12-31"
-            _note(front, [key], what)
+            _note(front, key, what)
     return None
 
 
@@ -370,9 +366,9 @@ def _date(front: Frontmatter, keys: Iterable[str]) -> float | None:
 
 def read_related(front: Frontmatter) -> list[Link]:
     """Read the entries of `related`, be they paths, names, wikilinks or Markdown links."""
-    value = front.values.get(_RELATED)
+    value = front.values.get("related")
     return [
-        Link("related", link.target, link.anchor, link.label, front.line_of(_RELATED, entry))
+        Link("related", link.target, link.anchor, link.label, front.line_of("related", entry))
         for entry in _texts(value)
         for link in _links(entry, alone=isinstance(value, str))
         if link.target and not leads_away(link) and not is_media(link.target)

@@ -78,27 +78,21 @@ def answer(data: bytes, kind: str) -> tuple[bool, str]:
             return False, _TOO_LARGE
         if isinstance(error, ImportError):
             return False, INSTALL
-        return False, f"It cannot be converted, it may be damaged ({_summary(error)})."
+        said = [type(error).__name__, *str(error)[:120].split("\n")[:1]]
+        summary = ": ".join(filter(None, said))
+        return False, f"It cannot be converted, it may be damaged ({summary})."
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
     """Return whether a want of memory is behind an error, however the libraries have wrapped it."""
     for _ in range(_MOST_CAUSES):
-        if error is None:
-            break
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
-        error = error.__cause__ or error.__context__
-    return _reached_the_limit()
-
-
-def _reached_the_limit() -> bool:
-    """Return whether this process has come near its limit: libraries fail in many ways then."""
-    if sys.platform == "win32":
-        return False
+        error = error and (error.__cause__ or error.__context__)
+    # Libraries fail in many ways near the limit of the process.
     try:
         status = Path("/proc/self/status").read_text("ascii")
-    except (OSError, MemoryError):
+    except (OSError, MemoryError):  # other systems than Linux do not have it
         return False
     peak = next((int(line.split()[1]) for line in status.splitlines() if "VmPeak" in line), 0)
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -109,11 +103,6 @@ def refuse(event: str, arguments: Any) -> None:  # noqa: ARG001  the signature i
     """Stop, as an audit hook, what a conversion has no business doing."""
     if event in _FORBIDDEN:
         raise PermissionError(f"a conversion may not use {event}")
-
-
-def _summary(error: Exception) -> str:
-    lines = str(error).split("\n")
-    return f"{type(error).__name__}: {lines[0][:120]}" if lines[0] else type(error).__name__
 
 
 def _next_line(requests: BinaryIO) -> bytes:

@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,6 @@ class _Card(Struct, frozen=True):
     right: float
     bottom: float
 
-    @property
-    def order(self) -> tuple[float, float, str]:
-        return self.top, self.left, self.text
-
-    @property
-    def area(self) -> float:
-        return (self.right - self.left) * (self.bottom - self.top)
-
     def holds(self, card: _Card) -> bool:
         """Return whether the middle of a card is inside."""
         across, down = (card.left + card.right) / 2, (card.top + card.bottom) / 2
@@ -120,10 +113,11 @@ def _number(value: object) -> float:
 
 def _cards(cards: list[_Card], deadline: Deadline) -> Iterator[str]:
     """Yield the cards outside of groups, then each group with its own; from top to bottom."""
-    ordered = sorted(cards, key=lambda one: one.order)
+    ordered = sorted(cards, key=attrgetter("top", "left", "text"))
     groups = [one for one in ordered if one.kind == "group"]
     # The smallest group first, so that the first one around a card is the inmost.
-    inmost_first = sorted(range(len(groups)), key=lambda place: groups[place].area)
+    areas = [(one.right - one.left) * (one.bottom - one.top) for one in groups]
+    inmost_first = sorted(range(len(groups)), key=areas.__getitem__)
     by_group: dict[int, list[_Card]] = {}
     for card in (one for one in ordered if one.kind != "group"):
         deadline.check()
@@ -281,17 +275,19 @@ def read_picture(roots: Sequence[Root], options: ReadOptions, document: str, nam
     It must be in the root of the document, and be neither hidden nor ignored nor reached by a link.
     """
     path = path_of(roots, document)
+    why = "It is not in the folder, or is hidden or ignored."
     for root in (one for one in roots if path.is_relative_to(one.path) and one.path.is_dir()):
         gate = Gate(str(root.path), options)
         folder = path.parent.relative_to(root.path).as_posix()
-        for below in _places(root, gate, folder, name):
-            if (root.path / below).is_file() and gate.shows(below):
-                return _read(root.path / below, name)
-    raise _missing(name)
-
-
-def _missing(name: str, why: str = "It is not in the folder, or is hidden or ignored.") -> NotFound:
-    return NotFound(f"The picture {name!r} cannot be shown. {why}", "Check its path.")
+        places = _places(root, gate, folder, name)
+        shown = (one for one in places if (root.path / one).is_file() and gate.shows(one))
+        if below := next(shown, ""):
+            try:
+                return _read(root.path / below)
+            except Unreadable as error:
+                why = error.reason
+                break
+    raise NotFound(f"The picture {name!r} cannot be shown. {why}", "Check its path.")
 
 
 def _places(root: Root, gate: Gate, folder: str, name: str) -> Iterator[str]:
@@ -323,19 +319,18 @@ def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
             return
 
 
-def _read(path: Path, name: str) -> Picture:
+def _read(path: Path) -> Picture:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise Unreadable(f"It has more than {MOST_BYTES:,} bytes.")
-        data = read_regular(path, MOST_BYTES)
-    except Unreadable as error:
-        raise _missing(name, error.reason) from error
+        size = path.stat().st_size
     except OSError as error:
-        raise _missing(name, f"It cannot be read: {wording(error)}.") from error
+        raise Unreadable(f"It cannot be read: {wording(error)}.") from error
+    if size > MOST_BYTES:
+        raise Unreadable(f"It has more than {MOST_BYTES:,} bytes.")
+    data = read_regular(path, MOST_BYTES)
     for place, sign, kind in _SIGNS:
         if data.startswith(sign, place):
             return Picture(kind, data)
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(_SVG) and b"<svg" in data[:4096]:
         return Picture("image/svg+xml", data)
-    raise _missing(name, "It is no picture that a browser shows.")
+    raise Unreadable("It is no picture that a browser shows.")

@@ -12,7 +12,7 @@ import shlex
 import stat
 import threading
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from pathlib import Path
 
@@ -69,23 +69,17 @@ def walk(roots: Sequence[Root], options: ReadOptions, within: Sequence[Path] = (
         for path in within
         if not any(root.relative(path) is not None or _covers(path, root) for root in roots)
     ]
-    sources = _without_twins((item for tree in trees for item in tree.sources), left_out)
+    sources: list[SourceFile] = []
+    for source in sorted((one for tree in trees for one in tree.sources), key=attrgetter("id")):
+        if sources and sources[-1].id == source.id:  # they differ in how accents are encoded
+            left_out.append(LeftOut(source.id, _TWIN))
+            sources[-1] = min(sources[-1], source, key=attrgetter("place"))
+        else:
+            sources.append(source)
     left_out.sort(key=lambda item: (item.id, item.reason))
     linked = sorted({Path(path) for tree in trees for path in tree.linked})
     withheld = sorted(tree.root.path / below for tree in trees for below in tree.withheld)
     return Walk(tuple(sources), tuple(left_out), tuple(linked), tuple(withheld))
-
-
-def _without_twins(found: Iterable[SourceFile], left_out: list[LeftOut]) -> list[SourceFile]:
-    """Sort by id; of files whose names differ only in how accents are encoded, one remains."""
-    kept: list[SourceFile] = []
-    for source in sorted(found, key=attrgetter("id")):
-        if kept and kept[-1].id == source.id:
-            left_out.append(LeftOut(source.id, _TWIN))
-            kept[-1] = min(kept[-1], source, key=attrgetter("place"))
-        else:
-            kept.append(source)
-    return kept
 
 
 def _covers(path: Path, root: Root) -> bool:
@@ -143,8 +137,8 @@ class _Tree:
             self._leave_out("", _MISSING if missing else _not_opened(error))
             return
         if stat.S_ISDIR(status.st_mode):
-            outermost, everything = self._gate.outermost, self._gate.includes_all
-            self._scan_all(_Folder(self._top, "", outermost, everything, whole))
+            gate = self._gate
+            self._scan_all(_Folder(self._top, "", gate.outermost, gate.includes_all, whole))
             for below in self.withheld:
                 named = readable(min(self.withheld)), shlex.quote(readable(self._top))
                 self._leave_out(below, _WITHHELD.format(*named), lost=False)
@@ -506,26 +500,22 @@ class EventFilter:
             return set()  # a root that comes or goes is noticed by looking at it
         if self._linked is None:
             self._linked = tuple(map(os.fspath, walk(self._roots, self._options).linked))
+        folder, _, name = below.rpartition("/")
+        changes_rules = below in {"dowse.toml", ".git/info/exclude"} or (
+            name in RULE_FILES and (not folder or gate.reaches(folder, is_folder=True))
+        )
         # In a place that is hidden but reached by a link, anything may matter.
-        if _changes_rules(below, gate) or any(is_inside(event, real) for real in self._linked):
+        if changes_rules or any(is_inside(event, real) for real in self._linked):
             return {root.path}
-        return {path} if self._matters(path, below, gate) else set()
-
-    def _matters(self, path: Path, below: str, gate: Gate) -> bool:
-        is_source = gate.reaches(below, is_folder=False)
         try:
             mode = path.lstat().st_mode
         except OSError:  # a source, or a folder that may have held some, is gone
-            passing = _PASSING.fullmatch(path.name) is not None
-            return is_source or (not passing and gate.reaches(below, is_folder=True))
-        if stat.S_ISLNK(mode):
-            self._linked = None
-        may_lead_on = stat.S_ISLNK(mode) or stat.S_ISDIR(mode)
-        return is_source or (may_lead_on and gate.reaches(below, is_folder=True))
-
-
-def _changes_rules(below: str, gate: Gate) -> bool:
-    if below in {"dowse.toml", ".git/info/exclude"}:
-        return True
-    folder, _, name = below.rpartition("/")
-    return name in RULE_FILES and (not folder or gate.reaches(folder, is_folder=True))
+            may_lead_on = _PASSING.fullmatch(name) is None
+        else:
+            may_lead_on = stat.S_ISLNK(mode) or stat.S_ISDIR(mode)
+            if stat.S_ISLNK(mode):
+                self._linked = None
+        matters = gate.reaches(below, is_folder=False) or (
+            may_lead_on and gate.reaches(below, is_folder=True)
+        )
+        return {path} if matters else set()
