@@ -498,8 +498,12 @@ class ModelCache:
         self.root = cache_dir / "models"
 
     def folder(self, name: str) -> Path:
-        """Return where a model is, or would be."""
-        check_name(name)
+        """Return where a model is, or would be; raise `BadSettings` for what cannot be a name."""
+        if not _NAME.fullmatch(name):
+            raise BadSettings(
+                f"{name!r} is no name of a model.",
+                "Write owner/name as on the model hub, or a folder starting with /, ./ or ~.",
+            )
         return self.root / name.replace("/", "--")
 
     def manifest(self, name: str) -> ModelManifest | None:
@@ -587,15 +591,6 @@ class ModelCache:
                 scratch = Path(path, "model")
                 scratch.mkdir()
                 yield scratch
-
-
-def check_name(name: str) -> None:
-    """Raise `BadSettings` unless this can be the name of a model."""
-    if not _NAME.fullmatch(name):
-        raise BadSettings(
-            f"{name!r} is no name of a model.",
-            "Write owner/name as on the model hub, or a folder starting with /, ./ or ~.",
-        )
 
 
 def _read_manifest(folder: Path) -> ModelManifest | None:

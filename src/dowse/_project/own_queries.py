@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from dowse._config.schema import change_search
 from dowse._index.chunk import chunk
 from dowse._index.markdown.document import parse
-from dowse._index.pipeline import find_communities
-from dowse._index.vectors import VectorMaker
+from dowse._index.pipeline import VectorMaker, find_communities
 from dowse._model import (
     Announce,
     Condition,

@@ -135,12 +135,7 @@ class _Reader(Struct):
         elif heading := _HEADING.match(line):
             self.end()
             self.in_list = False
-            text = line[heading.end() :]
-            marked = text.rstrip()
-            unmarked = marked.rstrip("#")
-            if unmarked != marked and unmarked[-1:].isspace():
-                text = unmarked.rstrip()
-            text = without_attributes(text)
+            text = without_attributes(without_closing(line[heading.end() :]))
             self._add("heading", text, level=len(heading[1]), line=self.number)
         elif (
             line.lstrip().startswith("|")
@@ -214,6 +209,13 @@ def under_headings(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, tuple[str, 
             above = [*(one for one in above if one.level < piece.level), piece]
             path = tuple(" ".join(plain(one.markup).replace("`", "").split()) for one in above)
         yield piece, path
+
+
+def without_closing(heading: str) -> str:
+    """Return a heading without the marks that may close it: `# Title #`."""
+    heading = heading.strip()
+    bare = heading.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else heading
 
 
 def without_attributes(heading: str) -> str:

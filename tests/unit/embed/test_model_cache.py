@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.models import ModelCache, check_name
+from dowse._embed.models import ModelCache
 from dowse._model import Event, silent
 from dowse.errors import BadSettings, WeightsMissing
 from tiny_model import make_model
@@ -216,4 +216,4 @@ def test_an_empty_cache_has_no_models(models: ModelCache) -> None:
 )
 def test_names_that_could_lead_elsewhere_are_refused(name: str) -> None:
     with pytest.raises(BadSettings):
-        check_name(name)
+        ModelCache(Path()).folder(name)

@@ -38,7 +38,13 @@ from dowse._index.markdown.frontmatter import (
 from dowse._model import Document, Fields, Heading, LeftOut, Link
 from dowse._text.file_names import INDEX_PAGES, is_plain
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
-from dowse._text.markdown import LineNumbers, plain, without_attributes, without_obsidian_comments
+from dowse._text.markdown import (
+    LineNumbers,
+    plain,
+    without_attributes,
+    without_closing,
+    without_obsidian_comments,
+)
 from dowse._text.matching import fold
 from dowse._util import limits
 from dowse._util.process import Deadline
@@ -131,19 +137,12 @@ def _split(written: str) -> tuple[int, str]:
     bare = written.lstrip(_BLANKS)
     marks = len(bare) - len(bare.lstrip("#"))
     if 1 <= marks <= 6 and bare[marks : marks + 1] in ("", *_BLANKS, "\n"):
-        return marks, _without_closing(bare[marks:])
+        return marks, without_closing(bare[marks:])
     content, _, underline = written.rpartition("\n")
     line = underline.strip(_BLANKS + ">")
     if content and line and not line.strip("=-"):
         return (1 if line[0] == "=" else 2), content
     return 6, written
-
-
-def _without_closing(content: str) -> str:
-    """Return a heading without the marks that may close it: `# Title #`."""
-    content = content.strip(_BLANKS)
-    open_ = content.rstrip("#")
-    return open_.rstrip(_BLANKS) if not open_ or open_[-1] in _BLANKS else content
 
 
 # ── What could not be read ───────────────────────────────────────────────────
