@@ -180,10 +180,29 @@ def _qdrant(url: str = "") -> SearchEngine:
     return Qdrant(StoreOptions(search=address or qdrant_edge().url), key)
 
 
+@cache
+def _qdrant_local() -> SearchEngine:
+    """Return the mode of Qdrant's client in which it keeps everything in this process."""
+    need("qdrant_client")
+    from qdrant_client import QdrantClient  # noqa: PLC0415
+
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    class Local(Qdrant):
+        def _connect(self) -> QdrantClient:
+            return QdrantClient(":memory:")
+
+        def _index_payload(self, name: str) -> None:
+            """Do nothing: this mode warns that it has no such index."""
+
+    return Local(StoreOptions())
+
+
 SEARCH: dict[str, Callable[[Any], SearchEngine]] = {
     "pgvector": _pgvector,
     "milvus-lite": lambda _: _milvus(),
     "qdrant-edge": lambda _: _qdrant(),
+    "qdrant-local": lambda _: _qdrant_local(),
 }
 """Search engines by name: what every machine can start, and servers that the environment names."""
 

