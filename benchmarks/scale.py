@@ -1,11 +1,11 @@
 """An index in PostgreSQL against the embedded one: the same answers, growth, speed and memory.
 
     python tools/postgresql_server.py FOLDER &
-    python benchmarks/scale.py parity DATA --url URL --search postgresql --sets dendron-vault
+    python benchmarks/scale.py parity DATA --url URL --search local,postgresql --sets k8s-en
     python benchmarks/scale.py growth --chunks 10000,100000
 
 DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
-copies it into the database and asks both the same. `growth` starts a server for each store, writes
+copies it into the database, builds each search index over it, and asks all of them the same. `growth` starts a server for each store, writes
 chunks with random vectors and words into all of them in turn, and asks each of them at every size.
 A store is `embedded`, or what searches PostgreSQL: `local`, `postgresql` or `milvus-lite`.
 """
@@ -81,7 +81,7 @@ def main() -> None:
     one.add_argument("--sets", default="dendron-vault,k8s-en")
     one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
     one.add_argument("--modes", default="hybrid,keyword,semantic")
-    one.add_argument("--search", default="postgresql", help="store.search")
+    one.add_argument("--search", default="local,postgresql", help="values of store.search")
     one.add_argument("--index", default="FLAT", help="store.index of Milvus")
     one.add_argument("--as-is", action="store_true", help="index nothing: compare what is there")
     one.set_defaults(run=parity)
@@ -121,16 +121,10 @@ def compare_set(
         if not arguments.as_is:
             here.index()
         began = time.perf_counter()
-        values = {
-            "name": f"parity_{uuid.uuid4().hex[:8]}",
-            "search": arguments.search,
-            "index": arguments.index,
-        }
+        values = {"name": f"parity_{uuid.uuid4().hex[:8]}", "index": arguments.index}
         moved = move_project(user, project, url, changes=values, keep=True)
-        for name in ("url", *values):
-            usual = {"index": "AUTOINDEX", "search": "local"}.get(name, "")
+        for name, usual in (("url", ""), ("name", ""), ("index", "AUTOINDEX")):
             user.change_setting(f"store.{name}", usual, project)
-        copy = {"store.url": url} | {f"store.{name}": value for name, value in values.items()}
         took = time.perf_counter() - began
         print(
             f"\n{collection.name}: {moved.documents} documents,"
@@ -138,8 +132,15 @@ def compare_set(
             f" {took:.0f} s ({moved.chunks / took:.0f} chunks/s)",
             flush=True,
         )
+        copy = {"store.url": url} | {f"store.{name}": value for name, value in values.items()}
+        for search in arguments.search.split(","):
+            with user.open(project, copy | {"store.search": search}) as there:
+                began = time.perf_counter()
+                there.parts.store.repair()
+                took = time.perf_counter() - began
+                print(f"\n{search}, built in {took:.0f} s", flush=True)
+                compare_answers(collection, here, there, modes)
         with user.open(project, copy) as there:
-            compare_answers(collection, here, there, modes)
             there.parts.store.discard()
 
 

@@ -60,6 +60,7 @@ _GROWTH = 4  # how many times more hits are fetched when some were too few
 _TIE = 1e-6  # of two scores that are the same apart from rounding
 _FEW = 1000  # chunks that are built again in a moment, however little has changed
 _KEPT = 60.0  # seconds that a reader of a former generation may still need its rows
+_RARE = 100  # chunks that are looked for to count them
 _DRIFT = 0.1  # how far the average length may move before weights are made again
 
 
@@ -102,9 +103,6 @@ class SearchEngine(Protocol):
     def settle(self, name: str, chunks: int) -> None:
         """Make ready for searches, now that many rows were written, and let its alias name it."""
 
-    def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """Return the field and the terms of each sparse vector of some rows."""
-
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all rows."""
 
@@ -130,13 +128,12 @@ class _Built(NamedTuple):
     name: str
     identity: str
     generation: int
-    chunks: int = 0
-    changed: int = 0  # rows that came or went since it was built
+    chunks: int = 0  # that it has taken; those that are gone count until it is built again
+    gone: int = 0
     body: float = 0.0  # the average lengths that weights were made with
     code: float = 0.0
-    added: int = 0  # rows that came since, and their lengths together
-    added_body: int = 0
-    added_code: int = 0
+    body_terms: int = 0  # the lengths of all those chunks together
+    code_terms: int = 0
 
 
 _NOTHING = _Built("", "", 0)
@@ -242,11 +239,11 @@ class EngineIndexes:
             if built is None:
                 return
             drift = max(
-                _moved(built.body, built.added_body, built.added),
-                _moved(built.code, built.added_code, built.added) / 5,  # most chunks have none
+                _moved(built.body, built.body_terms, built.chunks),
+                _moved(built.code, built.code_terms, built.chunks) / 5,  # most chunks have none
             )
-            little = built.chunks <= _FEW and drift > 0
-            if built.changed and (thorough or little or drift > _DRIFT):
+            is_worn = thorough or built.chunks <= _FEW or 2 * built.gone > built.chunks
+            if drift > _DRIFT or (is_worn and (drift or built.gone)):
                 built = self._build(database, built)
             connection, engine = database.connection, self._engine(database.connection)
             engine.settle(built.name, built.chunks)
@@ -317,7 +314,6 @@ class EngineIndexes:
         if keys := sorted(database.chunk_keys()):
             built = self._put(database, engine, built, keys, frozenset(keys))
             engine.settle(name, built.chunks)
-        built = built._replace(changed=0, added=0, added_body=0, added_code=0)
         self._note(database, built)
         return built
 
@@ -337,7 +333,7 @@ class EngineIndexes:
         changed: Sequence[ChunkKey],
         new: frozenset[ChunkKey],
     ) -> _Built:
-        """Send chunks that came, went, or got a vector; count terms up and down."""
+        """Send chunks that came or got a vector, note those that went, and count terms."""
         for start in range(0, len(changed), _AT_ONCE):
             keys = changed[start : start + _AT_ONCE]
             found = [
@@ -361,6 +357,8 @@ class EngineIndexes:
                 )
                 for key, body, code in found
             ]
+            if rows:
+                engine.put(built.name, rows)
             counted = Counter(
                 (field, term)
                 for row in rows
@@ -368,13 +366,8 @@ class EngineIndexes:
                 for field, weights in zip(SPARSE, (row.body, row.code), strict=True)
                 for term in weights
             )
-            gone, left = sorted(new.intersection(keys).difference(row.key for row in rows)), 0
-            for field, terms in engine.terms(built.name, gone) if gone else ():
-                counted.subtract((field, term) for term in terms)
-                left += field == "body"
-            if rows:
-                engine.put(built.name, rows)
-            if changes := [(*one, often) for one, often in counted.items() if often]:
+            if counted:
+                changes = [(*one, often) for one, often in counted.items()]
                 database.connection.execute(
                     "INSERT INTO search_terms SELECT ?, * FROM"
                     " unnest(?::text[], ?::bigint[], ?::bigint[])"
@@ -382,13 +375,13 @@ class EngineIndexes:
                     " DO UPDATE SET chunks = search_terms.chunks + excluded.chunks",
                     (self._place, *map(list, zip(*changes, strict=True))),
                 )
-            self._note_gone(database.connection, built.name, gone)
+            gone = new.intersection(keys).difference(row.key for row in rows)
+            self._note_gone(database.connection, built.name, sorted(gone))
             built = built._replace(
-                chunks=built.chunks + len(added) - left,
-                changed=built.changed + len(added) + left,
-                added=built.added + len(added),
-                added_body=built.added_body + lengths[0],
-                added_code=built.added_code + lengths[1],
+                chunks=built.chunks + len(added),
+                gone=built.gone + len(gone),
+                body_terms=built.body_terms + lengths[0],
+                code_terms=built.code_terms + lengths[1],
             )
         return built
 
@@ -458,9 +451,9 @@ def _facets(connection: SqlConnection, keys: Sequence[ChunkKey]) -> dict[ChunkKe
     }
 
 
-def _moved(average: float, added: int, chunks: int) -> float:
-    """By what share the average length of the chunks that came differs from that of before."""
-    return abs(added / chunks - average) / (average or 1.0) if chunks else 0.0
+def _moved(average: float, terms: int, chunks: int) -> float:
+    """Return by what share the average length of chunks has moved from an earlier one."""
+    return abs(terms / chunks - average) / (average or 1.0) if chunks else 0.0
 
 
 # ── Searching ─────────────────────────────────────────────────────────────
@@ -547,7 +540,7 @@ class _Keywords(_Searcher):
     @property
     def size(self) -> int:
         """Return how many chunks it holds."""
-        return self._built.chunks
+        return self._built.chunks - self._built.gone
 
     def search(
         self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
@@ -557,7 +550,7 @@ class _Keywords(_Searcher):
         for term, often in self.frequencies(field, terms).items():
             if often:
                 number = term_number(term)
-                weights[number] = weights.get(number, 0.0) + rarity(often, self.size)
+                weights[number] = weights.get(number, 0.0) + rarity(often, self._built.chunks)
         return self._best(field, weights, limit, among) if weights else []
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
@@ -567,7 +560,12 @@ class _Keywords(_Searcher):
             (self._place, field, [term_number(term) for term in terms]),
         ).fetchall()
         known = dict(rows)
-        return {term: max(0, known.get(term_number(term), 0)) for term in terms}
+        found = {term: int(known.get(term_number(term), 0)) for term in terms}
+        for term, often in found.items():
+            # Chunks that are gone are counted, too, which matters for rare terms alone.
+            if 0 < often <= min(_RARE, self._built.gone):
+                found[term] = len(self._best(field, {term_number(term): 1.0}, often, None))
+        return found
 
     def phrase(self, field: KeywordField, terms: Sequence[str]) -> Keys:
         """Find chunks in which the terms follow each other, by key; all when there are none.

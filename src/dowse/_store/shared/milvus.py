@@ -112,13 +112,6 @@ class Milvus(RemoteEngine):
         with self.asking("remove rows") as client:
             client.delete(name, ids=list(keys), **self._how)
 
-    def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """Return the field and the terms of each sparse vector of some rows."""
-        for row in self._query(name, keys, *SPARSE):
-            for field in SPARSE:
-                if terms := [int(number) for number in row[field] if int(number)]:
-                    yield field, terms
-
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all rows."""
         keys: set[ChunkKey] = set()

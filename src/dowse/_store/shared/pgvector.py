@@ -83,15 +83,6 @@ class PgVector:
             )
         self._connection.script(f"ANALYZE {name}; ANALYZE {name}_terms")
 
-    def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """Return the field and the terms of each weighted part of some rows."""
-        found = self._connection.execute(
-            f"SELECT chunk, field, array_agg(term) FROM {name}_terms WHERE chunk = ANY(?)"
-            " GROUP BY chunk, field",
-            (list(keys),),
-        )
-        yield from ((SPARSE[field], terms) for _, field, terms in found)
-
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all rows."""
         return {key for (key,) in self._connection.execute(f"SELECT chunk FROM {name}")}

@@ -282,13 +282,12 @@ CREATE TABLE search_index (
   name       TEXT NOT NULL,     -- of what it holds there
   identity   TEXT NOT NULL,     -- of the index and the model that it was made of
   generation BIGINT NOT NULL,   -- the last one that it has taken
-  chunks     BIGINT NOT NULL,
-  changed    BIGINT NOT NULL,   -- chunks that it took or lost since it was built
+  chunks     BIGINT NOT NULL,   -- that it has taken since it was built
+  gone       BIGINT NOT NULL,   -- of these
   body       DOUBLE PRECISION NOT NULL,  -- average lengths that its weights were made with
   code       DOUBLE PRECISION NOT NULL,
-  added      BIGINT NOT NULL,   -- chunks that came since, and their lengths together
-  added_body BIGINT NOT NULL,
-  added_code BIGINT NOT NULL
+  body_terms BIGINT NOT NULL,   -- the lengths of these chunks together
+  code_terms BIGINT NOT NULL
 );
 CREATE TABLE search_terms (
   place  TEXT COLLATE "C" NOT NULL,

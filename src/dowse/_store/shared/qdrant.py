@@ -121,15 +121,6 @@ class Qdrant(RemoteEngine):
         with self.asking("remove rows") as client:
             client.delete(name, gone, wait=True, ordering=models.WriteOrdering.STRONG)
 
-    def terms(self, name: str, keys: Sequence[ChunkKey]) -> Iterator[tuple[str, list[int]]]:
-        """Return the field and the terms of each sparse vector of some points."""
-        with self.asking("be read") as client:
-            found = client.retrieve(
-                name, list(keys), with_payload=False, with_vectors=list(SPARSE), **self._reading
-            )
-        for point in found:
-            yield from ((one, list(sparse.indices)) for one, sparse in point.vector.items())
-
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all points."""
         keys: set[ChunkKey] = set()
