@@ -18,6 +18,7 @@ import pytest
 
 from dowse._model.ports import Analyzer, Store
 from dowse._model.store_options import StoreOptions
+from dowse._store.store import replicas_in
 from milvus_lite_server import MilvusLite, free_port
 from postgresql_server import Postgresql
 
@@ -128,20 +129,18 @@ def postgres_store(path: Path, analyzer: Analyzer, engine: str = "") -> Store:
     """A store in a schema that no other test has, with indexes of this machine or of an engine."""
     url = postgresql_url()
     from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
-    from dowse._store.shared.postgresql import (  # noqa: PLC0415
+    from dowse._store.shared.postgresql import (  # noqa: PLC0415  # noqa: PLC0415
         Address,
         PostgresSchema,
-    )
-    from dowse._store.shared.store import (  # noqa: PLC0415
-        LocalIndexes,
         PostgresStore,
     )
 
     named = re.sub(r"\W", "_", path.name)[:20]
     schema = f"test_{named}_{uuid.uuid4().hex[:8]}"
     address = Address("test", StoreOptions(url=url).database, schema)
-    indexes = EngineIndexes(engine, SEARCH[engine], analyzer) if engine else None
-    return PostgresStore(PostgresSchema(address), indexes or LocalIndexes(path, analyzer), analyzer)
+    engines = EngineIndexes(engine, SEARCH[engine], analyzer) if engine else None
+    indexes = engines or replicas_in(path, analyzer, follow=True)
+    return PostgresStore(PostgresSchema(address), indexes, analyzer)
 
 
 def _pgvector(connection: Any) -> SearchEngine:

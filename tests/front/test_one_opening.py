@@ -49,7 +49,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     count(EmbeddedStore, "read", "opened")
     with contextlib.suppress(ImportError):  # without its client, there is no database to open
-        from dowse._store.shared.store import PostgresStore  # noqa: PLC0415
+        from dowse._store.shared.postgresql import PostgresStore  # noqa: PLC0415
 
         count(PostgresStore, "read", "opened")
     count(Workspace, "settings", "settings")

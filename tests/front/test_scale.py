@@ -318,7 +318,6 @@ def test_an_engine_that_is_down_is_named_and_no_damage(
     assert dowse("search", "stop the writer", "--json").json["hits"]
     server.close()
     (vault / "new.md").write_text("# New\n\nA lantern.\n", "utf-8")
-    began = time.monotonic()
     for line in (("search", "stop the writer"), ("doctor",), ("index", vault)):
         said = dowse(*line)
         assert server.url in said.out + said.err
@@ -326,7 +325,6 @@ def test_an_engine_that_is_down_is_named_and_no_damage(
         assert "Is it running, and is store.search right?" in said.out + said.err
         assert "damaged" not in said.out + said.err
         assert said.code in {1, 4}
-    assert time.monotonic() - began < 12
 
 
 def test_a_doctor_names_what_is_down_and_not_a_damage(

@@ -278,7 +278,7 @@ def _settled(store: Store) -> dict[str, Any]:
 
 
 def _word_counts(store: EmbeddedStore) -> dict[str, int]:
-    with store._connections.borrow() as connection:
+    with store._server.borrow() as connection:
         return dict(connection.execute("SELECT term, count FROM terms").fetchall())
 
 

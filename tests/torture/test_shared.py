@@ -44,8 +44,11 @@ def opened(url: str, name: str) -> Store:
     """A store at an address; this module is also used by writers of their own."""
     from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
     from dowse._store.shared.pgvector import PgVector  # noqa: PLC0415
-    from dowse._store.shared.postgresql import Address, PostgresSchema  # noqa: PLC0415
-    from dowse._store.shared.store import PostgresStore  # noqa: PLC0415
+    from dowse._store.shared.postgresql import (  # noqa: PLC0415
+        Address,
+        PostgresSchema,
+        PostgresStore,
+    )
 
     analyzer = PlainAnalyzer()
     schema = PostgresSchema(Address(url, StoreOptions(url=url).database, name, 5.0))

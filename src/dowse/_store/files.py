@@ -93,6 +93,14 @@ def check_kind(path: Path, *, folder: bool) -> None:
         raise database_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
 
 
+def remove(path: Path) -> None:
+    """Remove a file or a folder, whichever it is."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 REPAIR = "dowse doctor --repair"
 """What builds a replica again from the database."""
 

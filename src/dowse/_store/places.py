@@ -36,7 +36,7 @@ from dowse._util.files import make_private_folder, replace_file
 from dowse.errors import DowseError, EngineFailed
 
 if TYPE_CHECKING:
-    from dowse._store.shared.store import PostgresStore
+    from dowse._store.shared.postgresql import PostgresStore
 
 INDEX = "index"
 """The folder of the index in that of the project."""
@@ -128,30 +128,23 @@ class Places(Struct, frozen=True):
                     held.enter_context(store.undisturbed())
             yield
 
-    def remove(self, project: Path) -> None:
-        """Remove the indexes that a project made in databases, and forget those of others."""
+    def remove(self, project: Path, url: str = "") -> None:
+        """Remove what a project made in databases, or in one of them, and forget the rest."""
         for note in self.notes(project):
-            if note.made:
-                with _noted(project, note) as store:
-                    store.discard()
-            self.forget(project, note.url)
+            if url in {"", note.url}:
+                if note.made:
+                    with _noted(project, note) as store:
+                        store.discard()
+                _write(project, [one for one in self.notes(project) if one.url != note.url])
 
     def carry(self, project: Path, to: Path) -> None:
         """Let another folder know where the index of a project is, if a database has it."""
         _write(to, self.notes(project))
 
-    def made_here(self, project: Path, url: str) -> bool:
-        """Tell whether the project made the index that it has in a database."""
-        return any(note.made for note in self.notes(project) if note.url == url)
-
     def knows(self, project: Path, options: StoreOptions) -> bool:
         """Tell whether the project has written into the index that these options name."""
         name = self._name(project, options)
         return any((note.url, note.name) == (options.url, name) for note in self.notes(project))
-
-    def forget(self, project: Path, url: str) -> None:
-        """Forget that a project has an index in a database."""
-        _write(project, [note for note in self.notes(project) if note.url != url])
 
     def _name(self, project: Path, options: StoreOptions) -> str:
         if options.name:
@@ -197,7 +190,7 @@ def _open(  # noqa: PLR0917
 ) -> PostgresStore:
     try:
         # Most people never use a database, and loading what opens one takes time.
-        from dowse._store.shared.store import open_store  # noqa: PLC0415
+        from dowse._store.shared.postgresql import open_store  # noqa: PLC0415
 
         return open_store(options, name, project, analyzer, announce, note_down)
     except ImportError as error:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from tempfile import mkdtemp
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 import xxhash
@@ -16,8 +19,15 @@ from msgspec import Struct, field
 
 from dowse._model import Announce, ChunkKey, Event, Finding, Keys, silent
 from dowse._model.ports import IndexReader, KeywordField, KeywordSearch, VectorSearch
-from dowse._store.files import REPAIR, disk_errors, replica_damaged
-from dowse._store.sql.database import Database, Statements
+from dowse._store.files import (
+    REPAIR,
+    Unwritable,
+    disk_errors,
+    remove,
+    replica_damaged,
+    writer_lock,
+)
+from dowse._store.sql.database import Database, SqlConnection, Statements
 from dowse._store.sql.reader import (
     ConditionCache,
     SqlDocumentTable,
@@ -26,7 +36,7 @@ from dowse._store.sql.reader import (
     SqlVocabulary,
 )
 from dowse._util.files import close_tree, replace_file, sync_folder
-from dowse.errors import Damaged
+from dowse.errors import Damaged, Locked
 
 # ── Manifests ─────────────────────────────────────────────────────────────
 
@@ -201,26 +211,97 @@ class Indexes(NamedTuple):
         )
 
 
+MakeReplicas: TypeAlias = Callable[[Path], tuple[Replica[OpenKeywords], Replica[OpenVectors]]]
+"""Makes the keyword and the vector replica in a folder."""
+
+_SECONDS = 5.0  # that a reader waits for a living writer to finish publishing a batch
+_MINUTES = 600.0  # seconds for another process of this machine to take what has changed
+
+
 class Replicas:
-    """The keyword and the vector index next to a database."""
+    """The keyword and the vector index in a folder.
+
+    Next to a database in the same folder, the lock of its writer is theirs. Those of a database
+    elsewhere have a lock of their own, and every reader brings them up to date.
+    """
+
+    are_shared = False
 
     def __init__(
-        self,
-        folder: Path,
-        keyword: Replica[OpenKeywords],
-        vectors: Replica[OpenVectors],
-        announce: Announce,
+        self, folder: Path, make: MakeReplicas, announce: Announce = silent, *, follow: bool = False
     ) -> None:
         self._folder = folder
+        self._make = make
         self._announce = announce
-        self._keyword = keyword
-        self._vectors = vectors
-        self._both: tuple[_AnyReplica, ...] = (keyword, vectors)
-        self._trusted: dict[
-            str, ReplicaManifest
-        ] = {}  # by replica: what this process wrote or verified
+        self._follow = follow
+        self._lock = partial(writer_lock, folder, _MINUTES) if follow else nullcontext
+        self._keyword, self._vectors = make(folder)
+        self._both: tuple[_AnyReplica, ...] = (self._keyword, self._vectors)
+        # By replica: what this process wrote or verified.
+        self._trusted: dict[str, ReplicaManifest] = {}
         self._opening = threading.RLock()
         self._opened: tuple[object, Indexes] | None = None  # with the generation that they are of
+        self._elsewhere: Replicas | None = None  # those that a reader built
+        self._remove_elsewhere: Callable[[], object] = lambda: None
+
+    def at(self, begin: Callable[[], Database]) -> Indexes:
+        """Begin a transaction on a generation that the database and both replicas agree on."""
+        deadline = time.monotonic() + (_MINUTES if self._follow else _SECONDS)
+        # Twice, since a batch may be published between two looks at the files.
+        indexes = self._look(begin()) or self._look(begin())
+        while indexes is None:
+            try:
+                return self._recover(begin)
+            except Unwritable as error:
+                return self._build_elsewhere(begin(), error)
+            except Locked:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.01)
+            indexes = self._look(begin())
+        return indexes
+
+    def _look(self, database: Database) -> Indexes | None:
+        try:
+            indexes = self._elsewhere.open(database) if self._elsewhere else None
+            return indexes or self.open(database)
+        except Damaged:
+            return None  # or only half published yet: the lock decides
+
+    def _recover(self, begin: Callable[[], Database]) -> Indexes:
+        """Do what a writer that died has left undone; raise `Locked` when it is alive."""
+        with writer_lock(self._folder, wait=0), disk_errors(self._folder):
+            database = begin()
+            for replica in self._both:
+                self._level(replica, database, repair=self._follow)
+            indexes = self.open(database)
+            if indexes is None:
+                raise replica_damaged("The keyword or vector index is behind the database.")
+            return indexes
+
+    def _build_elsewhere(self, database: Database, reason: Unwritable) -> Indexes:
+        """Build replicas in a temporary folder, while those of the index cannot be written.
+
+        They are built again by every process that reads. Raises `reason` when there is no room.
+        """
+        note = f"{reason.message} The keyword and vector indexes are built in a temporary folder."
+        self._announce(Event("repair", 0, None, note=note))
+        with self._opening:
+            try:
+                self._remove_elsewhere()
+                folder = mkdtemp(prefix="dowse-")
+                self._remove_elsewhere = weakref.finalize(
+                    self, shutil.rmtree, folder, ignore_errors=True
+                )
+                replicas = Replicas(Path(folder), self._make)
+                replicas.rebuild(database)
+            except (OSError, Unwritable):
+                raise reason from None
+            indexes = replicas.open(database)
+            if indexes is None:
+                raise reason
+            self._elsewhere = replicas
+            return indexes
 
     def open(self, database: Database) -> Indexes | None:
         """Open both replicas, if they are at the truth's generation; None while they are not.
@@ -242,7 +323,8 @@ class Replicas:
 
     def close(self) -> None:
         """Close what is open."""
-        self._opened = None
+        self._opened = self._elsewhere = None
+        self._remove_elsewhere()
 
     def _open(self, database: Database) -> Indexes | None:
         manifests = [self._manifest(replica) for replica in self._both]
@@ -263,29 +345,36 @@ class Replicas:
         although no writer was interrupted is built again with `repair`, and raises `Damaged`
         without: the disk may be failing.
         """
-        with disk_errors(self._folder):
+        with self._lock(), disk_errors(self._folder):
             for replica in self._both:
                 self._level(replica, database, repair=repair)
 
     def rebuild(self, database: Database) -> None:
         """Build both replicas again."""
         self._opened = None
-        with disk_errors(self._folder):
+        with self._lock(), disk_errors(self._folder):
             for replica in self._both:
                 self._build(replica, database)
 
     def renew(self, database: Database, *, thorough: bool) -> None:
         """Build those replicas again that deleted chunks have worn."""
-        for replica in self._both:
-            manifest = self._manifest(replica)
-            if manifest and replica.is_worn(manifest, database, thorough=thorough):
-                self._announce(Event("tidy", 0, None))
-                with disk_errors(self._folder):
+        with self._lock(), disk_errors(self._folder):
+            for replica in self._both:
+                manifest = self._manifest(replica)
+                if manifest and replica.is_worn(manifest, database, thorough=thorough):
+                    self._announce(Event("tidy", 0, None))
                     self._build(replica, database)
+
+    def discard(self, connection: SqlConnection | None = None) -> None:  # noqa: ARG002  (engines need it)
+        """Remove both replicas."""
+        self.close()
+        with self._lock(), disk_errors(self._folder):
+            for path in [*self._folder.glob("keyword*"), *self._folder.glob("vectors*")]:
+                remove(path)
 
     def findings(self, database: Database) -> list[Finding]:
         """Say where the replicas differ from the database; no file is trusted for it."""
-        opened = Replicas(self._folder, self._keyword, self._vectors, silent).open(database)
+        opened = Replicas(self._folder, self._make).open(database)
         if opened is None:
             return [Finding("The keyword or vector index is behind the database.", REPAIR)]
         findings = []

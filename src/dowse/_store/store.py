@@ -7,30 +7,19 @@ Whatever is interrupted, the next writer lets the replicas catch up, or builds t
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dowse._model import Announce, Event, Finding, silent
+from dowse._model import Announce, Finding, silent
 from dowse._model.ports import Analyzer, IndexReader
-from dowse._store.files import (
-    REPAIR,
-    Unwritable,
-    check_kind,
-    database_errors,
-    disk_errors,
-    replica_damaged,
-    writer_lock,
-)
+from dowse._store.files import REPAIR, check_kind, disk_errors, remove, writer_lock
 from dowse._store.keyword import KeywordReplica
-from dowse._store.replicas import Indexes, OpenVectors, Replica, Replicas
+from dowse._store.replicas import OpenVectors, Replica, Replicas
 from dowse._store.sql.database import (
     Database,
     Errors,
@@ -52,21 +41,91 @@ from dowse._store.sql.sqlite import (
 from dowse._store.sql.writer import SqlWriter
 from dowse._store.vectors import VectorReplica
 from dowse._util.files import folder_size, sync_folder
-from dowse.errors import Damaged, DowseError, IndexUnusable, Locked
+from dowse.errors import Damaged, DowseError, IndexUnusable
 
-_PATIENCE = 5.0  # seconds that a reader waits for a living writer to finish publishing a batch
+if TYPE_CHECKING:
+    from dowse._store.shared.engine import EngineIndexes
+
+_PATIENCE = 5.0  # seconds in which replicas that are being written must agree with the database
+
 DATABASE = "index.db"
 """The file of the truth in the folder of an index."""
-
-_FILES = (f"{DATABASE}*", "keyword*", "vectors*")  # all but the lock
-
 
 REBUILD = "dowse index --rebuild"
 """What builds an index again from the documents."""
 
 
-class EmbeddedStore:
+class Server(Protocol):
+    """Lends connections to a database, each to one thread at a time."""
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Translate what the database raises."""
+
+    def borrow(self) -> AbstractContextManager[Any]:
+        """Lend a connection outside any transaction; what is open at the end is rolled back."""
+
+    def writing(self, wait: float, part: str = "") -> AbstractContextManager[Any]:
+        """Lend a connection that has the writer's lock, of all or of one part."""
+
+    def close(self) -> None:
+        """Close all connections that are not lent."""
+
+
+class SqlStore:
+    """An index whose truth is a database, which replicas follow."""
+
+    database = Database
+
+    def __init__(
+        self, server: Server, indexes: Replicas | EngineIndexes, analyzer: Analyzer
+    ) -> None:
+        self._server = server
+        self._indexes = indexes
+        self._analyzer = analyzer
+
+    @contextmanager
+    def read(self) -> Iterator[IndexReader]:
+        """Open the newest generation; raise `Damaged` when a file of it is not as written."""
+        with self._server.errors(), self._server.borrow() as connection:
+            indexes = self._indexes.at(partial(self._begin, connection))
+            yield indexes.reader(Statements(connection, self._server.errors))
+
+    def repair(self, wait: float = 0.0) -> None:
+        """Rebuild the replicas from the database."""
+        with self._server.writing(wait) as connection:
+            self._indexes.rebuild(self.database(connection))
+
+    def close(self) -> None:
+        """Close everything that is open; a later call opens it again."""
+        self._indexes.close()
+        self._server.close()
+
+    def _begin(self, connection: SqlConnection) -> Database:
+        connection.rollback()
+        connection.execute("BEGIN")
+        return self.database(connection)
+
+
+def replicas_in(
+    folder: Path,
+    analyzer: Analyzer,
+    announce: Announce = silent,
+    vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica,
+    *,
+    follow: bool = False,
+) -> Replicas:
+    """Return the keyword and the vector index in a folder."""
+
+    def make(place: Path) -> tuple[KeywordReplica, Replica[OpenVectors]]:
+        return KeywordReplica(place, analyzer), vectors(place)
+
+    return Replicas(folder, make, announce, follow=follow)
+
+
+class EmbeddedStore(SqlStore):
     """An index in one folder of this machine."""
+
+    _indexes: Replicas
 
     def __init__(
         self,
@@ -76,16 +135,11 @@ class EmbeddedStore:
         vectors: Callable[[Path], Replica[OpenVectors]] = VectorReplica,
     ) -> None:
         self._folder = folder
-        self._vectors = vectors
         self._database = folder / DATABASE
-        self._errors = partial(database_errors, self._database)
-        self._analyzer = analyzer
-        self._connections = Connections(self._database)
-        self._announce = announce
-        self._replicas = self._new_replicas(announce)
-        self._building = threading.Lock()
-        self._elsewhere: Replicas | None = None  # those that a reader built
-        self._remove_elsewhere: Callable[[], object] = lambda: None
+        replicas = Replicas(
+            folder, lambda at: (KeywordReplica(at, analyzer), vectors(at)), announce
+        )
+        super().__init__(Connections(self._database), replicas, analyzer)
 
     @property
     def place(self) -> str:
@@ -97,24 +151,13 @@ class EmbeddedStore:
         return folder_size(self._folder)
 
     @contextmanager
-    def read(self) -> Iterator[IndexReader]:
-        """Open the newest generation; raise `Damaged` when a file of it is not as written."""
-        with database_errors(self._database), self._connections.borrow() as connection:
-            indexes = self._settle(connection)
-            yield indexes.reader(Statements(connection, self._errors))
-
-    @contextmanager
     def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:  # noqa: ARG002
         """Become the writer; raise `Locked` when another still is after `wait` seconds."""
-        with (
-            writer_lock(self._folder, wait),
-            database_errors(self._database),
-            self._connections.borrow(writable=True) as connection,
-        ):
+        with self._server.writing(wait) as connection:
             upgrade(connection)
-            self._replicas.catch_up(Database(connection), repair=True)
+            self._indexes.catch_up(Database(connection), repair=True)
             check = partial(complaints, connection)
-            yield SqlWriter(connection, self._errors, self._analyzer, self._replicas, check)
+            yield SqlWriter(connection, self._server.errors, self._analyzer, self._indexes, check)
 
     def replace(self, wait: float = 0.0) -> AbstractContextManager[SqlWriter]:
         """Become the writer; what it writes is there at once."""
@@ -130,10 +173,10 @@ class EmbeddedStore:
             return []
         findings: list[Finding] = []
         try:
-            with self._errors(), self._connections.borrow() as connection:
+            with self._server.errors(), self._server.borrow() as connection:
                 findings += [Finding(complaint, REBUILD) for complaint in complaints(connection)]
                 is_newest = format_of(connection) == str(FORMAT)
-                findings += check_tables(connection, self._errors, is_newest=is_newest)
+                findings += check_tables(connection, self._server.errors, is_newest=is_newest)
                 if not findings:  # otherwise they have to be built again in any case
                     findings = self._check_replicas(connection)
         except DowseError as error:
@@ -158,20 +201,11 @@ class EmbeddedStore:
     def _compare(self, connection: sqlite3.Connection) -> list[Finding]:
         connection.execute("BEGIN")
         try:
-            return self._replicas.findings(Database(connection))
+            return self._indexes.findings(Database(connection))
         except DowseError as error:
             return [Finding(error.message, REPAIR if error.hint.endswith(REPAIR) else REBUILD)]
         finally:
             connection.rollback()
-
-    def repair(self, wait: float = 0.0) -> None:
-        """Rebuild the replicas from SQLite."""
-        with (
-            writer_lock(self._folder, wait),
-            database_errors(self._database),
-            self._connections.borrow(writable=True) as connection,
-        ):
-            self._replicas.rebuild(Database(connection))
 
     def discard(self, wait: float = 0.0) -> None:
         """Remove the index, known vectors included: the way out when the truth is damaged."""
@@ -181,98 +215,11 @@ class EmbeddedStore:
         with writer_lock(self._folder, wait), disk_errors(self._folder):
             self.close()
             # First the database: without its log it could be half of one.
-            _remove(self._database)
+            remove(self._database)
             sync_folder(self._folder)
-            for path in [path for names in _FILES for path in self._folder.glob(names)]:
-                _remove(path)
-
-    def close(self) -> None:
-        """Close everything that is open."""
-        self._replicas.close()
-        self._elsewhere = None
-        self._remove_elsewhere()
-        self._connections.close()
-
-    def _new_replicas(self, announce: Announce, folder: Path | None = None) -> Replicas:
-        """Both replicas, with no file trusted yet."""
-        folder = folder or self._folder
-        keyword = KeywordReplica(folder, self._analyzer)
-        return Replicas(folder, keyword, self._vectors(folder), announce)
-
-    def _settle(self, connection: sqlite3.Connection) -> Indexes:
-        """Begin a transaction on a generation that SQLite and both replicas agree on."""
-        deadline = time.monotonic() + _PATIENCE
-        # Twice, since a batch may be published between two looks at the files.
-        indexes = self._look(connection) or self._look(connection)
-        while indexes is None:
-            try:
-                return self._recover(connection)
-            except Unwritable as error:
-                return self._build_elsewhere(connection, error)
-            except Locked:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.01)
-            indexes = self._look(connection)
-        return indexes
-
-    def _look(self, connection: sqlite3.Connection) -> Indexes | None:
-        connection.execute("BEGIN")
-        try:
-            indexes = self._open(connection)
-        except Damaged:
-            indexes = None  # or only half published yet: the lock decides
-        if indexes is None:
-            connection.rollback()
-        return indexes
-
-    def _recover(self, connection: sqlite3.Connection) -> Indexes:
-        """Do what a writer that died has left undone; raise `Locked` when it is alive."""
-        with writer_lock(self._folder, wait=0):
-            self._replicas.catch_up(Database(connection), repair=False)
-            connection.execute("BEGIN")
-            indexes = self._open(connection)
-            if indexes is None:
-                raise replica_damaged("The keyword or vector index is behind the database.")
-            return indexes
-
-    def _build_elsewhere(self, connection: sqlite3.Connection, reason: Unwritable) -> Indexes:
-        """Build replicas in a temporary folder, while those of the index cannot be written.
-
-        They are built again by every process that reads. Raises `reason` when there is no room.
-        """
-        note = f"{reason.message} The keyword and vector indexes are built in a temporary folder."
-        self._announce(Event("repair", 0, None, note=note))
-        connection.execute("BEGIN")
-        database = Database(connection)
-        with self._building:
-            try:
-                self._remove_elsewhere()
-                folder = mkdtemp(prefix="dowse-")
-                self._remove_elsewhere = weakref.finalize(
-                    self, shutil.rmtree, folder, ignore_errors=True
-                )
-                replicas = self._new_replicas(silent, Path(folder))
-                replicas.rebuild(database)
-            except (OSError, Unwritable):
-                raise reason from None
-            indexes = replicas.open(database)
-            if indexes is None:
-                raise reason
-            self._elsewhere = replicas
-            return indexes
-
-    def _open(self, connection: sqlite3.Connection) -> Indexes | None:
-        database, elsewhere = Database(connection), self._elsewhere
-        indexes = elsewhere.open(database) if elsewhere else None
-        return indexes or self._replicas.open(database)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+            for path in self._folder.glob(f"{DATABASE}*"):
+                remove(path)
+            self._indexes.discard()
 
 
 _UNREADABLE = (TypeError, ValueError, KeyError, OverflowError)  # a value is of another kind

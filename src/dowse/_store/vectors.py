@@ -406,7 +406,7 @@ class VectorReplica:
     ) -> ReplicaManifest:
         """Apply the changed chunks, or all. Idempotent."""
         folder, segments = self._base / manifest.folder, _segments(manifest)
-        rotation, number = load_array(folder / ROTATION), max(segments, default=0) + 1
+        rotation, number = OpenFile(folder / ROTATION).array, max(segments, default=0) + 1
         parts: Iterable[Segment] = blocks(database.vector_rows(), rotation)
         dead = np.zeros(0, np.int64)
         if changed is not None:
@@ -462,10 +462,10 @@ def _joined(
     segments = _segments(manifest)
     rows = {segment: manifest.detail[str(segment)] for segment in segments}
     newest = folder / dead_name(max(segments, default=0))
-    dead = load_array(newest) if segments else np.zeros(0, np.int64)
+    dead = OpenFile(newest).array if segments else np.zeros(0, np.int64)
     gone, first = np.array(changed, dtype=np.int64), float("inf")
     for segment in reversed(segments):
-        keys: Keys = load_array(folder / file_names(segment)[0])
+        keys: Keys = OpenFile(folder / file_names(segment)[0]).array
         dead = np.union1d(dead, _found(gone, keys))
         if len(_found(new.keys, keys)):
             first = segment  # a key must not be both dead and alive, so it has to be rewritten
@@ -518,7 +518,7 @@ def blocks(rows: Iterable[VectorRow], rotation: Matrix) -> Iterator[Segment]:
 def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
     """Read the rows of a segment on disk whose keys are not dead, some at a time."""
     keys_name, vectors_name, codes_name = file_names(number)
-    keys, codes = load_array(folder / keys_name), load_array(folder / codes_name)
+    keys, codes = OpenFile(folder / keys_name).array, OpenFile(folder / codes_name).array
     start = 0
     for vectors in OpenFile(folder / vectors_name).blocks():
         part = slice(start, start + len(vectors))
@@ -556,14 +556,6 @@ def random_rotation(dimensions: int) -> Matrix:
     """Make the rotation of every index: codes are only comparable under the same one."""
     normal = np.random.default_rng(_SEED).standard_normal((dimensions, dimensions))
     return np.ascontiguousarray(np.linalg.qr(normal)[0], dtype=np.float32)
-
-
-def load_array(path: Path) -> Any:
-    """Load an array, which no other program can truncate then; the manifest has its checksum."""
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise replica_damaged(f"{path} is not as it was written.") from error
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:

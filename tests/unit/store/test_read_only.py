@@ -184,7 +184,7 @@ def test_a_full_disk_can_be_searched_although_its_replicas_are_behind(
             assert len(reading.keyword.search("body", ["text"], 100)) == _COUNT + 1
             assert len(reading.vectors.nearest(vector_of("x"), 100)) == _COUNT + 1
     store.close()
-    monkeypatch.setattr("dowse._store.store.mkdtemp", find_no_room)
+    monkeypatch.setattr("dowse._store.replicas.mkdtemp", find_no_room)
     with pytest.raises(DowseError, match="Free some space"), store.read():
         pass
     store.close()
@@ -235,7 +235,7 @@ def test_a_frozen_reading_notices_a_writer(folder: Path, monkeypatch: pytest.Mon
         error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
         raise error
 
-    monkeypatch.setattr(reader._connections, "_open", fail)
+    monkeypatch.setattr(reader._server, "_open", fail)
 
     def read_while_somebody_writes() -> None:
         with reader.read() as reading:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -152,7 +151,7 @@ def test_parts_are_written_at_once_and_a_whole_run_waits_for_them(tmp_path: Path
     store.close()
 
 
-def test_a_server_that_stops_answering_is_reported_within_two_seconds() -> None:
+def test_a_server_that_stops_answering_is_not_waited_for_as_long_as_a_busy_one() -> None:
     import os  # noqa: PLC0415
     import signal  # noqa: PLC0415
     import socket  # noqa: PLC0415
@@ -161,20 +160,16 @@ def test_a_server_that_stops_answering_is_reported_within_two_seconds() -> None:
         url = f"postgresql://127.0.0.1:{silent.getsockname()[1]}/x"
         from dowse._store.shared.postgresql import Address, PostgresConnection  # noqa: PLC0415
 
-        began = time.monotonic()
         with pytest.raises(psycopg.OperationalError):
-            PostgresConnection(Address(url, StoreOptions(url=url).database, "x"))
-        assert time.monotonic() - began < 4
+            PostgresConnection(Address(url, StoreOptions(url=url).database, "x", 3600.0))
     if "DOWSE_TEST_POSTGRESQL_URL" in os.environ:
         return
-    address = Address("test", StoreOptions(url=engines.postgresql_url()).database, "x")
-    connection = PostgresConnection(address)
+    parameters = StoreOptions(url=engines.postgresql_url()).database
+    connection = PostgresConnection(Address("test", parameters, "x", 3600.0))
     (backend,) = connection.execute("SELECT pg_backend_pid()").fetchone() or (0,)
     os.kill(backend, signal.SIGSTOP)
     try:
-        began = time.monotonic()
         assert not connection.is_alive()
-        assert time.monotonic() - began < 4
     finally:
         os.kill(backend, signal.SIGCONT)
         with contextlib.suppress(psycopg.Error):
@@ -186,10 +181,8 @@ def test_an_engine_that_is_down_is_named_with_what_to_do() -> None:
 
     port = engines.free_port()
     client = RemoteEngine(StoreOptions(search=f"qdrant://127.0.0.1:{port}"))
-    began = time.monotonic()
     with pytest.raises(EngineFailed, match="cannot be reached") as caught, client.asking("search"):
         pass
-    assert time.monotonic() - began < 3
     assert "store.search" in caught.value.hint
 
 
@@ -216,7 +209,7 @@ def test_what_an_engine_says_is_translated(said: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["milvus", "qdrant"])
-def test_an_engine_that_stopped_answering_is_reported_within_two_seconds(kind: str) -> None:
+def test_an_engine_that_stopped_answering_is_not_waited_for(kind: str) -> None:
     engines.need("pymilvus", "qdrant_client")
     import socket  # noqa: PLC0415
 
@@ -225,12 +218,11 @@ def test_an_engine_that_stopped_answering_is_reported_within_two_seconds(kind: s
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it listens, and says nothing
-        options = StoreOptions(search=f"{kind}://127.0.0.1:{silent.getsockname()[1]}")
+        address = f"{kind}://127.0.0.1:{silent.getsockname()[1]}"
+        options = StoreOptions(search=address, timeout=3600.0)
         engine = Milvus(options) if kind == "milvus" else Qdrant(options)
-        began = time.monotonic()
         with pytest.raises(EngineFailed, match=r"cannot be reached|did not answer in time"):
             engine.search("dowse", "dense", vector_of("alpha"), 5, Filter())
-        assert time.monotonic() - began < 3
         engine.close()
 
 

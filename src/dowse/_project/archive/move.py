@@ -95,11 +95,10 @@ def move_project(
         moved = _copy(project, source, target, settings, announce)
         for option, value in values.items():
             workspace.change_setting(f"store.{option}", value, project)
-        if not keep:
-            if not former.url or INDEXES.made_here(project.folder, former.url):
-                source.discard(_WAIT)
-            if former.url:
-                INDEXES.forget(project.folder, former.url)
+        if not keep and not former.url:
+            source.discard(_WAIT)
+    if not keep and former.url:
+        INDEXES.remove(project.folder, former.url)
     return moved
 
 

@@ -563,7 +563,7 @@ class _Keywords(_Searcher):
         found = {term: int(known.get(term_number(term), 0)) for term in terms}
         for term, often in found.items():
             # Chunks that are gone are counted, too, which matters for rare terms alone.
-            if 0 < often <= min(_RARE, self._built.gone):
+            if self._built.gone and 0 < often <= _RARE:
                 found[term] = len(self._best(field, {term_number(term): 1.0}, often, None))
         return found
 

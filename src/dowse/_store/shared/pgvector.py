@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from dowse._model import ChunkKey, Scores
 from dowse._store.shared.engine import SPARSE, Filter, Query, Row
-from dowse._store.shared.postgresql import PostgresConnection
+
+if TYPE_CHECKING:
+    from dowse._store.shared.postgresql import PostgresConnection
 
 _EXTENSION = 1  # the number of the lock of those who make the extension
 _INDEXED = 20_000  # vectors from which on a graph is worth its memory; fewer are all compared

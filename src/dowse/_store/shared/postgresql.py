@@ -1,8 +1,12 @@
-"""PostgreSQL for the statements that SQLite takes: what the dialects disagree on is here.
+"""The store for many machines: PostgreSQL is the truth, the indexes that search are replicas of it.
+
+A batch is one transaction, and so is a reader: it sees one generation, whatever others write. What
+SQLite's store does with a lock of one machine is done by advisory locks here, which the server
+frees when the connection of a writer is gone.
 
 The tables, the journal and the generations are those of `sql/schema.sql`. A connection has the
-methods of `sqlite3.Connection` that the store uses, so that readers and writers need not know which
-of the two databases keeps the truth.
+methods of `sqlite3.Connection` that the store uses, and takes the statements that SQLite takes:
+what the dialects disagree on is here.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ import uuid
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import Any, TypeVar
 
@@ -26,9 +31,18 @@ from psycopg import errors, sql
 from psycopg.adapt import Loader
 from psycopg.types.numeric import Int8Dumper
 
-from dowse._store.sql.database import SCHEMA_FILES, schema_file
+from dowse._model import Announce, ChunkedDocument, Finding
+from dowse._model.ports import Analyzer
+from dowse._model.store_options import StoreOptions
+from dowse._store.replicas import ReplicaManifest, Replicas
+from dowse._store.shared.engine import EngineIndexes, SearchEngine
+from dowse._store.shared.pgvector import PgVector
+from dowse._store.sql.database import SCHEMA_FILES, Database, Fresh, Statements, schema_file
+from dowse._store.sql.reader import SqlDocumentTable
+from dowse._store.sql.writer import SqlWriter, TableWriter
+from dowse._store.store import SqlStore, check_tables, replicas_in
 from dowse._util.process import command_name
-from dowse.errors import Damaged, DowseError, EngineFailed, Locked, StampMismatch
+from dowse.errors import BadSettings, Damaged, DowseError, EngineFailed, Locked, StampMismatch
 
 _REACH = 2.0  # seconds for a server to answer at all: a search must not wait longer for a dead one
 _T = TypeVar("_T")
@@ -85,15 +99,14 @@ class PostgresConnection:
             return self._begin(writable=query.endswith("IMMEDIATE"))
         if query.startswith("PRAGMA"):
             return self._raw.execute("SELECT WHERE FALSE")
-        if not values:
-            return self._raw.execute(_translated(query).encode())
-        return self._raw.execute(_translated(query).encode(), _bound(query, values))
+        statement, lists = _translated(query)
+        return self._raw.execute(statement, _bound(lists, values) if values else None)
 
     def executemany(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each of some rows, without waiting for each answer."""
-        bound = [_bound(query, row) for row in rows]
-        if bound:
-            self._raw.cursor().executemany(_translated(query).encode(), bound)
+        statement, lists = _translated(query)
+        if bound := [_bound(lists, row) for row in rows]:
+            self._raw.cursor().executemany(statement, bound)
 
     def script(self, text: str) -> None:
         """Run several statements that take no values."""
@@ -212,32 +225,24 @@ def _connect(address: Address) -> _Bounded:
 
 
 @lru_cache(maxsize=1000)
-def _translated(query: str) -> str:
+def _translated(query: str) -> tuple[bytes, frozenset[int]]:
+    """Return a statement as PostgreSQL takes it, and the places of those values that are lists."""
+    marks = re.findall(r"json_each\(\?\)|\?", query)
+    lists = frozenset(place for place, mark in enumerate(marks) if mark != "?")
     for sqlite, postgresql in _STATEMENTS:
         query = re.sub(sqlite, postgresql, query)
-    return query
+    return query.encode(), lists
 
 
-@lru_cache(maxsize=1000)
-def _lists(query: str) -> frozenset[int]:
-    """Return the values of a statement that are lists, by their places."""
-    marks = re.findall(r"json_each\(\?\)|\?", query)
-    return frozenset(place for place, mark in enumerate(marks) if mark != "?")
+def _bound(lists: frozenset[int], values: Sequence[object]) -> list[object]:
+    return [
+        [_kept(str(one)) for one in json.loads(str(value))] if place in lists else _kept(value)
+        for place, value in enumerate(values)
+    ]
 
 
-def _bound(query: str, values: Sequence[object]) -> list[object]:
-    lists = _lists(query)
-    bound: list[object] = []
-    for place, value in enumerate(values):
-        if place in lists:
-            bound.append([_kept(str(one)) for one in json.loads(str(value))])
-        else:
-            bound.append(_kept(value) if isinstance(value, str) else value)
-    return bound
-
-
-def _kept(text: str) -> str:
-    return text.replace(_ZERO, _KEPT_ZERO) if _ZERO in text else text
+def _kept(value: object) -> object:
+    return value.replace(_ZERO, _KEPT_ZERO) if isinstance(value, str) else value
 
 
 _FRESH = 1.0  # seconds after which an idle connection is asked whether its server still lives
@@ -336,7 +341,7 @@ class PostgresSchema:
             self._idle.put((lent, time.monotonic()))
 
     @contextmanager
-    def writing(self, wait: float, part: str) -> Iterator[PostgresConnection]:
+    def writing(self, wait: float, part: str = "") -> Iterator[PostgresConnection]:
         """Return a connection that holds the lock of the index, or of one part of it.
 
         The lock is the connection's: who has lost the one has lost the other, and writes no more.
@@ -499,3 +504,192 @@ _REASONS = (
     ),
     (("08", "57"), r"", "cannot be reached", f"Is it running, and is store.url right? {_AGAIN}"),
 )
+
+
+# ── The store ─────────────────────────────────────────────────────────────
+
+_JOURNAL = 1000  # generations that a replica may be behind before it is built again
+
+
+class SharedDatabase(Database):
+    """The database as replicas see it, which may be many generations behind."""
+
+    def can_extend(self, manifest: ReplicaManifest | None) -> bool:
+        """Tell whether the journal reaches back to the generation of a replica."""
+        if manifest is None or manifest.index != self.identity:
+            return False
+        known = self.connection.execute(
+            "SELECT 1 FROM generations WHERE number = ? AND id = ?",
+            (manifest.generation, manifest.generation_id),
+        )
+        return known.fetchone() is not None
+
+
+class PostgresStore(SqlStore):
+    """An index in a schema of a PostgreSQL database."""
+
+    database = SharedDatabase
+    _server: PostgresSchema
+
+    @property
+    def place(self) -> str:
+        """Return where the index is kept, for people."""
+        return f"{self._server.address.place}, schema {self._server.address.schema}"
+
+    def roots(self) -> list[str]:
+        """Return the folders that the index was made of, as far as it knows."""
+        with self._server.borrow() as connection:
+            return SqlDocumentTable(Statements(connection, self._server.errors)).roots()
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keep writers away; raise `Locked` while one works."""
+        with self._server.writing(0.0):
+            yield
+
+    def bytes(self) -> int:
+        """Return how many bytes it takes there."""
+        with self._server.borrow() as connection:
+            row = connection.execute(
+                "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
+                " WHERE relnamespace = to_regnamespace(quote_ident(?)) AND relkind = 'r'",
+                (self._server.address.schema,),
+            ).fetchone()
+        return int(row[0]) if row else 0
+
+    @contextmanager
+    def write(self, wait: float = 0.0, part: str = "") -> Iterator[SqlWriter]:
+        """Become the writer; raise `Locked` when another still is after `wait` seconds."""
+        with self._server.writing(wait, part) as connection:
+            self._server.note(False)
+            yield _Writing(connection, self._server, self._analyzer, self._indexes, part)
+
+    @contextmanager
+    def replace(self, wait: float = 0.0) -> Iterator[SqlWriter]:
+        """Become the writer of an index that is written from nothing, in place of this one.
+
+        All its batches are one transaction, so every reader has all of the one or of the other.
+        """
+        with self._server.writing(wait) as connection:
+            self._server.note(False)
+            writing = _Writing(connection, self._server, self._analyzer, self._indexes)
+            connection.execute("BEGIN IMMEDIATE")
+            writing.is_whole = False
+            yield writing
+            writing.publish()
+
+    def check(self) -> list[Finding]:
+        """Look at every part; an empty list means that the index is whole."""
+        with self._server.borrow() as connection:
+            found = list(check_tables(connection, self._server.errors))
+            if not found:
+                self._indexes.at(partial(self._begin, connection))
+                found = self._indexes.findings(SharedDatabase(connection))
+            return found
+
+    def discard(self, wait: float = 0.0) -> None:
+        """Remove the index, known vectors included."""
+        with self._server.writing(wait) as connection:
+            self._indexes.discard(connection)
+        self._server.drop()
+
+
+class _Writing(SqlWriter):
+    """The writer of an index, or of one part of it."""
+
+    database = SharedDatabase
+
+    def __init__(
+        self,
+        connection: PostgresConnection,
+        server: PostgresSchema,
+        analyzer: Analyzer,
+        indexes: Replicas | EngineIndexes,
+        part: str = "",
+    ) -> None:
+        self._indexes = indexes
+        # A part leaves the indexes of this machine to the run that finishes them.
+        self._follows = indexes.are_shared or not part
+        self.is_whole = True  # whether the transaction of a batch is its own
+        super().__init__(connection, server.errors, analyzer, indexes)
+        if self._follows:
+            indexes.catch_up(SharedDatabase(connection), repair=True)
+
+    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
+        """Say which documents an index that is still empty will get."""
+        if isinstance(self._indexes, EngineIndexes):
+            self._indexes.expect(documents)
+
+    def publish(self, fresh: Fresh | None = None) -> None:
+        """Let readers see what was written, and this machine's indexes follow."""
+        self._connection.execute("COMMIT")
+        if self._follows and not self._indexes.are_shared:
+            self._indexes.catch_up(SharedDatabase(self._connection, fresh), repair=True)
+
+    def _begin(self) -> TableWriter:
+        if self.is_whole:
+            self._connection.execute("BEGIN IMMEDIATE")
+        generation, generation_id = self.catalogue.generation + 1, uuid.uuid4().hex
+        oldest = max(0, generation - _JOURNAL)
+        for table, column in (("journal", "generation"), ("generations", "number")):
+            self._connection.execute(f"DELETE FROM {table} WHERE {column} < ?", (oldest,))
+        self._connection.execute(
+            "INSERT INTO generations VALUES (?, ?)", (generation, generation_id)
+        )
+        self._set_meta("generation", str(generation))
+        self._set_meta("generation_id", generation_id)
+        return TableWriter(self._connection, self._analyzer, generation)
+
+    def _commit(self, change: TableWriter) -> None:
+        if self._indexes.are_shared:  # they must never be behind what a reader sees
+            self._indexes.catch_up(SharedDatabase(self._connection, change.fresh), repair=True)
+        if self.is_whole:
+            self.publish(change.fresh)
+
+
+# ── What the settings ask for ─────────────────────────────────────────────
+
+_LOCAL = "search"
+"""The folder of a project in which the indexes of this machine are."""
+
+
+def open_store(  # noqa: PLR0917
+    options: StoreOptions,
+    name: str,
+    project: Path,
+    analyzer: Analyzer,
+    announce: Announce,
+    note_down: Callable[[bool], None],
+) -> PostgresStore:
+    """Open the store of these options; `note_down` hears whether the index is a new one."""
+    parameters: dict[str, Any] = {**options.database, "password": _key("token_env", options)}
+    if "sslmode" in parameters and not os.environ.get("PGSSLROOTCERT"):
+        parameters["sslrootcert"] = "system"
+    server = PostgresSchema(Address(options.url, parameters, name, options.timeout), note_down)
+    if options.search == "local":
+        replicas = replicas_in(project / _LOCAL, analyzer, announce, follow=True)
+        return PostgresStore(server, replicas, analyzer)
+    if options.engine is None:
+        return PostgresStore(server, EngineIndexes(options.search, PgVector, analyzer), analyzer)
+    # Each loads the client of its engine.
+    key = _key("search_token_env", options)
+    if options.engine.kind == "milvus":
+        from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
+
+        engine: SearchEngine = Milvus(options, key)
+    else:
+        from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+        engine = Qdrant(options, key)
+    indexes = EngineIndexes(options.search, lambda _: engine, analyzer, engine.close)
+    return PostgresStore(server, indexes, analyzer)
+
+
+def _key(option: str, options: StoreOptions) -> str:
+    variable = str(getattr(options, option))
+    if variable and not os.environ.get(variable):
+        raise BadSettings(
+            f"store.{option} names {variable}, which is not set in the environment.",
+            f"Set it: export {variable}=KEY",
+        )
+    return os.environ[variable] if variable else ""

@@ -12,7 +12,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import NamedTuple
@@ -21,8 +21,10 @@ from urllib.parse import quote
 from dowse._store.files import (
     check_kind,
     content_errors,
+    database_errors,
     disk_errors,
     error_code,
+    writer_lock,
 )
 from dowse._store.sql.database import (
     ROOTS,
@@ -67,6 +69,20 @@ class Connections:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: LifoQueue[_Open] = LifoQueue()
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Translate what SQLite raises."""
+        return database_errors(self._path)
+
+    @contextmanager
+    def writing(self, wait: float, part: str = "") -> Iterator[sqlite3.Connection]:  # noqa: ARG002  (of the port)
+        """Lend a connection that may write while this process has the writer's lock."""
+        with (
+            writer_lock(self._path.parent, wait),
+            self.errors(),
+            self.borrow(writable=True) as connection,
+        ):
+            yield connection
 
     @contextmanager
     def borrow(self, *, writable: bool = False) -> Iterator[sqlite3.Connection]:

@@ -36,7 +36,6 @@ from dowse._store.sql.database import (
     ROOTS,
     Database,
     Errors,
-    Fresh,
     SqlConnection,
     Statements,
     communities_sum,
@@ -75,6 +74,8 @@ class Followers(Protocol):
 
 class SqlWriter:
     """The writing side of a store; only the holder of the lock has one."""
+
+    database = Database
 
     def __init__(
         self,
@@ -161,10 +162,7 @@ class SqlWriter:
 
     def _commit(self, change: TableWriter) -> None:
         self._connection.execute("COMMIT")
-        self._replicas.catch_up(self._seen(change.fresh), repair=True)
-
-    def _seen(self, fresh: Fresh | None = None) -> Database:
-        return Database(self._connection, fresh)
+        self._replicas.catch_up(Database(self._connection, change.fresh), repair=True)
 
     def _keep_embedded(self, change: TableWriter) -> None:
         """Note whether every chunk still has a vector, where that was so before a change."""
@@ -197,7 +195,7 @@ class SqlWriter:
     def tidy(self, vocabulary: int, *, thorough: bool = False) -> None:
         """Forget unused vectors once they outnumber the used; rebuild a worn keyword index."""
         self._forget_vectors(vocabulary)
-        self._replicas.renew(self._seen(), thorough=thorough)
+        self._replicas.renew(self.database(self._connection), thorough=thorough)
         self._done("tidy")
 
     def _forget_vectors(self, vocabulary: int) -> None:
