@@ -177,7 +177,7 @@ def test_a_full_disk_can_be_searched_although_its_replicas_are_behind(
 
     store = EmbeddedStore(folder, PlainAnalyzer())
     with pytest.raises(DowseError, match="Free some space"), store.write() as writing:  # noqa: PT012
-        monkeypatch.setattr(Replicas, "catch_up", find_no_room)
+        monkeypatch.setattr(Replicas, "_level", find_no_room)
         writing.apply(batch(make_document("last.md", "text of the last batch")))
     for _ in range(2):
         with store.read() as reading:
@@ -204,7 +204,7 @@ def test_indexes_that_a_reader_built_go_with_its_store(
     for name in ("one.md", "two.md"):
         with monkeypatch.context() as now:
             with pytest.raises(DowseError), writer.write() as writing:  # noqa: PT012
-                now.setattr(Replicas, "catch_up", is_read_only)
+                now.setattr(Replicas, "_level", is_read_only)
                 writing.apply(batch(make_document(name, "text of a batch")))
             with store.read() as reading:
                 assert reading.catalogue.document(name)

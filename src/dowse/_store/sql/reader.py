@@ -228,9 +228,6 @@ ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
 EntryRow = tuple[str, str, str, Moment, int, int, int]
 """The values in `ENTRY`."""
 
-FileRow = tuple[str, int, int, str, int]
-"""The id of a document, and the values of its `FileState`."""
-
 CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
 """The columns of a `Chunk`."""
 
@@ -258,16 +255,6 @@ def entry_of(row: EntryRow) -> DocumentEntry:
     document_id, short, fields, modified, size, mtime_ns, chunks = row
     decoded = msgspec.json.decode(fields, type=Fields)
     return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
-
-
-def file_of(row: FileRow) -> tuple[str, FileState]:
-    """Read the id of a document, and what is known of its file."""
-    document_id, size, mtime_ns, digest, settled = row
-    return document_id, FileState(size, mtime_ns, digest, bool(settled))
-
-
-def _section(row: _SectionRow) -> Section:
-    return Section(row[0], headings(row[1]), *row[2:])
 
 
 def chunk_of(row: ChunkRow) -> Chunk:
@@ -348,7 +335,11 @@ class SqlDocumentTable(Struct, frozen=True):
         every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
         some = f"{every} JOIN json_each(?) ON d.id >= value AND d.id < value || {_LAST}"
         query, values = (every, ()) if "" in beginnings else (some, (json.dumps([*beginnings]),))
-        return dict(self._sql.made(file_of, FileRow, query, *values, hold=1000))
+        rows = self._sql.rows(tuple[str, int, int, str, int], query, *values)
+        return {
+            name: FileState(size, mtime_ns, digest, bool(settled))
+            for name, size, mtime_ns, digest, settled in rows
+        }
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents, by id."""
@@ -373,7 +364,14 @@ class SqlDocumentTable(Struct, frozen=True):
             self._sql.made(entry_of, EntryRow, columns, key)[0],
             text,
             body,
-            tuple(self._sql.made(_section, _SectionRow, sections, key)),
+            tuple(
+                self._sql.made(
+                    lambda row: Section(row[0], headings(row[1]), *row[2:]),
+                    _SectionRow,
+                    sections,
+                    key,
+                )
+            ),
             tuple(self._sql.made(chunk_of, ChunkRow, chunks, key)),
         )
         if {chunk.section for chunk in found.chunks} - {one.id for one in found.sections}:
