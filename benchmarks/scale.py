@@ -6,9 +6,9 @@
 
 DATA holds judged collections (docs/, queries.jsonl, qrels.tsv). `parity` indexes each one here,
 copies it into the database, builds each search index over it, and asks all of them the same.
-`growth` starts a server for each store, writes chunks with random vectors and words into all of them
-in turn, and asks each of them at every size. A store is `embedded`, or what searches PostgreSQL:
-`local`, `postgresql` or `milvus-lite`.
+`growth` starts a server for each store, writes chunks with random vectors and words into all of
+them in turn, and asks each of them at every size. A store is `embedded`, or what searches
+PostgreSQL: `local`, `postgresql` or `milvus-lite`.
 """
 
 from __future__ import annotations
