@@ -257,6 +257,10 @@ def entry_of(row: EntryRow) -> DocumentEntry:
     return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
 
 
+def _section(row: _SectionRow) -> Section:
+    return Section(row[0], headings(row[1]), *row[2:])
+
+
 def chunk_of(row: ChunkRow) -> Chunk:
     """Make a chunk."""
     return Chunk(row[0], row[1], headings(row[2]), *row[3:])
@@ -364,14 +368,7 @@ class SqlDocumentTable(Struct, frozen=True):
             self._sql.made(entry_of, EntryRow, columns, key)[0],
             text,
             body,
-            tuple(
-                self._sql.made(
-                    lambda row: Section(row[0], headings(row[1]), *row[2:]),
-                    _SectionRow,
-                    sections,
-                    key,
-                )
-            ),
+            tuple(self._sql.made(_section, _SectionRow, sections, key)),
             tuple(self._sql.made(chunk_of, ChunkRow, chunks, key)),
         )
         if {chunk.section for chunk in found.chunks} - {one.id for one in found.sections}:
