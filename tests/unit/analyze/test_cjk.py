@@ -20,6 +20,7 @@ from dowse._text.options import KeywordOptions
 from dowse._text.scripts import versions_of
 from dowse.errors import BadSettings
 from memory_store import MemoryStore
+from rows import check_rows
 
 LANGUAGES: list[Literal["japanese", "korean", "chinese"]] = ["japanese", "korean", "chinese"]
 _PAIRS = TextAnalyzer(KeywordOptions())
@@ -60,9 +61,12 @@ def ranked(mode: str, query: str, *texts: str) -> list[str]:
 # ── Without the extra ────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_text_without_spaces_becomes_characters_and_pairs() -> None:
+    def check(row: tuple[str, list[str]]) -> None:
+        text, expected = row
+        assert terms_of(text) == expected
+
+    rows: list[tuple[str, list[str]]] = [
         ("検索エンジン", ["検", "検索", "索", "索エ", "エン", "ンジ", "ジン"]),
         ("水", ["水"]),
         ("の", ["の"]),
@@ -73,10 +77,8 @@ def ranked(mode: str, query: str, *texts: str) -> list[str]:
         ("Kubernetes集群", ["kubernet", "集", "集群", "群"]),
         ("C++の本", ["c++", "の本", "本"]),
         ("\U00020000\U00020001", ["\U00020000", "\U00020000\U00020001", "\U00020001"]),
-    ],
-)
-def test_text_without_spaces_becomes_characters_and_pairs(text: str, expected: list[str]) -> None:
-    assert terms_of(text) == expected
+    ]
+    check_rows(rows, check)
 
 
 @pytest.mark.parametrize(

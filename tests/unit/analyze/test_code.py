@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dowse._text.analyzer import TextAnalyzer, split_identifier
 from dowse._text.options import KeywordOptions
+from rows import check_rows
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 
@@ -16,9 +17,12 @@ def terms_of(code: str) -> list[str]:
     return [term for term, _ in _ANALYZER.code_terms(code)]
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
+def test_an_identifier_has_words_inside() -> None:
+    def check(row: tuple[str, list[str]]) -> None:
+        name, parts = row
+        assert split_identifier(name) == parts
+
+    rows: list[tuple[str, list[str]]] = [
         ("getUserById", ["get", "user", "by", "id"]),
         ("parse_json_data", ["parse", "json", "data"]),
         ("HTTPResponseError", ["http", "response", "error"]),
@@ -37,10 +41,8 @@ def terms_of(code: str) -> list[str]:
         ("МояФункция", ["моя", "функция"]),
         ("变量Name", ["变量", "name"]),
         ("ǅungla", ["ǆungla"]),
-    ],
-)
-def test_an_identifier_has_words_inside(name: str, parts: list[str]) -> None:
-    assert split_identifier(name) == parts
+    ]
+    check_rows(rows, check)
 
 
 @pytest.mark.parametrize(

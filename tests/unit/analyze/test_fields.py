@@ -14,6 +14,7 @@ from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import BOOSTED, KeywordOptions
 from dowse.errors import BadSettings
 from memory_store import MemoryStore
+from rows import check_rows
 
 _EVERYTHING = Fields(
     title="title",
@@ -51,9 +52,13 @@ def test_each_field_weighs_what_the_options_say() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("boost", "occurrences", "expected"),
-    [
+def test_what_a_boost_leaves_over_is_carried_and_rounded_in_the_end() -> None:
+    def check(row: tuple[float, int, int]) -> None:
+        boost, occurrences, expected = row
+        options = KeywordOptions(content=boost)
+        assert counted(options, Fields(), text="apple pear " * occurrences)["appl"] == expected
+
+    rows: list[tuple[float, int, int]] = [
         (2.5, 1, 3),
         (2.5, 2, 5),
         (2.5, 3, 8),
@@ -68,13 +73,8 @@ def test_each_field_weighs_what_the_options_say() -> None:
         (0.0, 7, 0),
         (10, 2, 20),
         (1, 3, 3),
-    ],
-)
-def test_what_a_boost_leaves_over_is_carried_and_rounded_in_the_end(
-    boost: float, occurrences: int, expected: int
-) -> None:
-    options = KeywordOptions(content=boost)
-    assert counted(options, Fields(), text="apple pear " * occurrences)["appl"] == expected
+    ]
+    check_rows(rows, check)
 
 
 def test_what_is_left_over_is_carried_from_field_to_field() -> None:

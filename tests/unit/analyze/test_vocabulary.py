@@ -10,13 +10,17 @@ from dowse._text.analyzer import TextAnalyzer
 from dowse._text.languages import STOPWORDS
 from dowse._text.options import KeywordOptions, VocabularyOptions
 from dowse.errors import BadSettings
+from rows import check_rows
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_words_of_the_vocabulary() -> None:
+    def check(row: tuple[str, list[str]]) -> None:
+        text, expected = row
+        assert list(_ANALYZER.vocabulary(text).elements()) == expected
+
+    rows: list[tuple[str, list[str]]] = [
         ("Gateway gateway GATEWAY", ["gateway"] * 3),
         ("the a of an io", []),
         ("log2 2fast x9y", ["log2", "fast", "x9y"]),
@@ -27,10 +31,8 @@ _ANALYZER = TextAnalyzer(KeywordOptions())
         ("running runs", ["running", "runs"]),
         ("x" * 41 + " " + "y" * 40, ["y" * 40]),
         ("", []),
-    ],
-)
-def test_words_of_the_vocabulary(text: str, expected: list[str]) -> None:
-    assert list(_ANALYZER.vocabulary(text).elements()) == expected
+    ]
+    check_rows(rows, check)
 
 
 def test_there_are_stopwords_enough() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dowse._model import Fields
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
+from rows import check_rows
 
 _PLAIN = TextAnalyzer(KeywordOptions(stemming=False, stopwords=False))
 _ANALYZER = TextAnalyzer(KeywordOptions())
@@ -21,9 +22,12 @@ def terms_of(text: str, analyzer: TextAnalyzer = _ANALYZER) -> list[str]:
     return [term for term, _ in analyzer.chunk_terms(Fields(), (), text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_technical_terms_survive_with_their_parts() -> None:
+    def check(row: tuple[str, list[str]]) -> None:
+        text, expected = row
+        assert terms_of(text, _PLAIN) == expected
+
+    rows: list[tuple[str, list[str]]] = [
         ("C++", ["c++"]),
         ("C#", ["c#"]),
         ("F#", ["f#"]),
@@ -45,15 +49,16 @@ def terms_of(text: str, analyzer: TextAnalyzer = _ANALYZER) -> list[str]:
         ("well-known", ["well-known", "well", "known"]),
         ("don't", ["don't", "don"]),
         ("3.14", ["3.14", "14"]),
-    ],
-)
-def test_technical_terms_survive_with_their_parts(text: str, expected: list[str]) -> None:
-    assert terms_of(text, _PLAIN) == expected
+    ]
+    check_rows(rows, check)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_punctuation_and_markup_fall_away() -> None:
+    def check(row: tuple[str, list[str]]) -> None:
+        text, expected = row
+        assert terms_of(text, _PLAIN) == expected
+
+    rows: list[tuple[str, list[str]]] = [
         ("word", ["word"]),
         ("Word, word; WORD", ["word", "word", "word"]),
         ("_emphasis_ __strong__ ~~gone~~", ["emphasis", "strong", "gone"]),
@@ -69,10 +74,8 @@ def test_technical_terms_survive_with_their_parts(text: str, expected: list[str]
         ("...", []),
         ("- - - *** ---", []),
         ("| cell | other |", ["cell", "other"]),
-    ],
-)
-def test_punctuation_and_markup_fall_away(text: str, expected: list[str]) -> None:
-    assert terms_of(text, _PLAIN) == expected
+    ]
+    check_rows(rows, check)
 
 
 def test_words_are_stemmed_and_common_ones_left_out() -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import fields
 from dowse._index.options import ChunkOptions
 from dowse._util.bounds import meaning
 from dowse.errors import BadSettings
+from rows import check_rows
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:
@@ -20,9 +21,17 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     assert (options.fixed_size, options.fixed_overlap) == (1000, 200)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "names"),
-    [
+def test_settings_that_cannot_mean_anything() -> None:
+    def check(row: tuple[dict[str, object], list[str]]) -> None:
+        wrong, names = row
+        with pytest.raises(BadSettings) as caught:
+            ChunkOptions(**wrong)  # type: ignore[arg-type]
+
+        for name in names:
+            assert re.search(re.escape(name), str(caught.value))
+        assert caught.value.hint
+
+    rows: list[tuple[dict[str, object], list[str]]] = [
         (
             {"strategy": "sentences"},
             ["sentences", "`headers` along the headings, `fixed` into windows"],
@@ -39,15 +48,8 @@ def test_the_defaults_are_those_of_the_specification() -> None:
         ({"section_min": 2001}, ["section_min is 2001, section_max only 2000"]),
         ({"overlap": 1001}, ["overlap is 1001, chunk_goal only 700"]),
         ({"fixed_overlap": 1000}, ["fixed_overlap is 1000, fixed_size only 1000"]),
-    ],
-)
-def test_settings_that_cannot_mean_anything(wrong: dict[str, object], names: list[str]) -> None:
-    with pytest.raises(BadSettings) as caught:
-        ChunkOptions(**wrong)  # type: ignore[arg-type]
-
-    for name in names:
-        assert re.search(re.escape(name), str(caught.value))
-    assert caught.value.hint
+    ]
+    check_rows(rows, check)
 
 
 def test_every_field_explains_itself() -> None:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-import pytest
-
 from dowse._index.markdown.document import plain_text
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    ("markup", "shown"),
-    [
+def test_what_a_reader_sees() -> None:
+    def check(row: tuple[str, str]) -> None:
+        markup, shown = row
+        assert plain_text(markup, {"known": "x.md"}) == shown
+
+    rows: list[tuple[str, str]] = [
         ("plain", "plain"),
         ("  many   spaces\nand lines ", "many spaces and lines"),
         ("**bold _both_** ~~gone~~", "bold both gone"),
@@ -26,7 +28,5 @@ from dowse._index.markdown.document import plain_text
         ("[]()", ""),
         ("[[a]](b)", "[a]"),
         ("*" * 2000, "*" * 2000),
-    ],
-)
-def test_what_a_reader_sees(markup: str, shown: str) -> None:
-    assert plain_text(markup, {"known": "x.md"}) == shown
+    ]
+    check_rows(rows, check)

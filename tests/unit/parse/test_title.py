@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-import pytest
-
 from dowse._index.markdown.document import parse
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    ("document_id", "title"),
-    [
+def test_the_name_of_the_file_is_the_last_resort() -> None:
+    def check(row: tuple[str, str]) -> None:
+        document_id, title = row
+        assert parse(document_id, "text").fields.title == title
+
+    rows: list[tuple[str, str]] = [
         ("a.md", "a"),
         ("docs/some note.md", "some note"),
         ("dendron.topic.note.md", "dendron.topic.note"),
@@ -21,10 +23,8 @@ from dowse._index.markdown.document import parse
         ("no ending", "no ending"),
         (".md", ".md"),
         ("", ""),
-    ],
-)
-def test_the_name_of_the_file_is_the_last_resort(document_id: str, title: str) -> None:
-    assert parse(document_id, "text").fields.title == title
+    ]
+    check_rows(rows, check)
 
 
 def test_the_first_heading_of_the_first_level_that_says_something() -> None:

@@ -6,11 +6,14 @@ import pytest
 
 from dowse._search.understand import ClassifyOptions, classify
 from dowse.errors import BadSettings
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_exact_names_are_factual() -> None:
+    def check(text: str) -> None:
+        assert classify(text) == "factual"
+
+    rows: list[str] = [
         "getUserById function",
         "parseJSON",
         "where is userID set",
@@ -26,10 +29,8 @@ from dowse.errors import BadSettings
         '"rolling update"',
         "“rolling update” guide",
         "guide to getUserById",
-    ],
-)
-def test_exact_names_are_factual(text: str) -> None:
-    assert classify(text) == "factual"
+    ]
+    check_rows(rows, check)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +51,11 @@ def test_places_are_navigational(text: str) -> None:
     assert classify(text) == "navigational"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_everything_else_is_exploratory() -> None:
+    def check(text: str) -> None:
+        assert classify(text) == "exploratory"
+
+    rows: list[str] = [
         "How do I configure authentication?",
         "why is the sky blue",
         "wind power",
@@ -75,15 +78,16 @@ def test_places_are_navigational(text: str) -> None:
         "at 12:30 on 2024-05-31",
         "[] and [[]]",
         "wind path:myNotes/v1.2.3 -getUserById title:“two words”",
-    ],
-)
-def test_everything_else_is_exploratory(text: str) -> None:
-    assert classify(text) == "exploratory"
+    ]
+    check_rows(rows, check)
 
 
-@pytest.mark.parametrize("unit", ["A", "aB", "Ab", "1.", "1", "_", "[", "a_", "guide", "\ud800"])
-def test_long_texts_of_any_shape_are_classified(unit: str) -> None:
-    assert classify(unit * 5000 + "%")
+def test_long_texts_of_any_shape_are_classified() -> None:
+    def check(unit: str) -> None:
+        assert classify(unit * 5000 + "%")
+
+    rows: list[str] = ["A", "aB", "Ab", "1.", "1", "_", "[", "a_", "guide", "\ud800"]
+    check_rows(rows, check)
 
 
 def test_the_kind_of_a_query_favours_one_strategy() -> None:

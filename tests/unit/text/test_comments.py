@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-import pytest
-
 from dowse._text.markdown import without_obsidian_comments
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    ("written", "left"),
-    [
+def test_what_is_between_two_marks_is_left_out() -> None:
+    def check(row: tuple[str, str]) -> None:
+        written, left = row
+        assert without_obsidian_comments(written) == left
+        assert without_obsidian_comments(left) == left
+
+    rows: list[tuple[str, str]] = [
         ("a %%b%% c", "a  c"),
         ("%% b %%\nc", "\nc"),
         ("a\n%%\nb\n\nc\n%%\nd", "a\n\n\n\n\n\nd"),
@@ -20,11 +23,8 @@ from dowse._text.markdown import without_obsidian_comments
         ("%%\nnever closed", "%%\nnever closed"),
         ("%%a%%%%b%%", "  "),
         ("%", "%"),
-    ],
-)
-def test_what_is_between_two_marks_is_left_out(written: str, left: str) -> None:
-    assert without_obsidian_comments(written) == left
-    assert without_obsidian_comments(left) == left
+    ]
+    check_rows(rows, check)
 
 
 def test_frontmatter_is_left_as_it_is() -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from dowse._text.dates import first_moment, iso, read_date
+from rows import check_rows
 
 
 def at(*parts: int) -> float:
@@ -12,9 +13,12 @@ def at(*parts: int) -> float:
     return datetime(year, month, day, *time, tzinfo=UTC).timestamp()  # type: ignore[misc, arg-type]
 
 
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [
+def test_dates_as_people_write_them() -> None:
+    def check(row: tuple[object, float]) -> None:
+        written, seconds = row
+        assert read_date(written) == seconds
+
+    rows: list[tuple[object, float]] = [
         ("2024-01-05", at(2024, 1, 5)),
         ("2024-1-5", at(2024, 1, 5)),
         ("2024/01/05", at(2024, 1, 5)),
@@ -51,15 +55,15 @@ def at(*parts: int) -> float:
         (datetime(2024, 1, 5, 10, tzinfo=timezone(timedelta(hours=1))), at(2024, 1, 5, 9)),
         ("0001-01-01", at(1, 1, 1)),
         ("1969-12-31", -86_400.0),
-    ],
-)
-def test_dates_as_people_write_them(written: object, seconds: float) -> None:
-    assert read_date(written) == seconds
+    ]
+    check_rows(rows, check)
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
+def test_what_is_no_date() -> None:
+    def check(written: object) -> None:
+        assert read_date(written) is None
+
+    rows: list[object] = [
         "",
         "soon",
         "2024-13-01",
@@ -77,10 +81,8 @@ def test_dates_as_people_write_them(written: object, seconds: float) -> None:
         "²⁰²⁴-01-05",
         None,
         [],
-    ],
-)
-def test_what_is_no_date(written: object) -> None:
-    assert read_date(written) is None
+    ]
+    check_rows(rows, check)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dowse._text.dates import day_of, moment_of
+from rows import check_rows
 
 NOW = datetime(2026, 3, 31, 15, 30, tzinfo=UTC).timestamp()  # a Tuesday
 
@@ -20,9 +21,13 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.parametrize(
-    ("said", "day"),
-    [
+def test_dates_are_counted_from_today() -> None:
+    def check(row: tuple[str, str]) -> None:
+        said, day = row
+        first = moment_of(said, NOW)
+        assert first == datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+
+    rows: list[tuple[str, str]] = [
         ("today", "2026-03-31"),
         ("Yesterday", "2026-03-30"),
         ("tomorrow", "2026-04-01"),
@@ -39,11 +44,8 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("this year", "2026-01-01"),
         ("next month", "2026-04-01"),
         ("2024-06", "2024-06-01"),
-    ],
-)
-def test_dates_are_counted_from_today(said: str, day: str) -> None:
-    first = moment_of(said, NOW)
-    assert first == datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+    ]
+    check_rows(rows, check)
 
 
 def test_hours_are_counted_from_now() -> None:

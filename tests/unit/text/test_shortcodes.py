@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-import pytest
-
 from dowse._text.markdown import plain
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
+def test_tags_are_shown_as_what_they_mean() -> None:
+    def check(row: tuple[str, str]) -> None:
+        written, shown = row
+        assert plain(written) == shown
+
+    rows: list[tuple[str, str]] = [
         ('{{< glossary_tooltip text="Pods" term_id="pod" >}} run', "Pods run"),
         ('{{< figure src="a.png" caption="A mast" >}}', "A mast"),
         ("{{% note %}}Mind the gap.{{% /note %}}", "Note: Mind the gap."),
@@ -40,7 +42,5 @@ from dowse._text.markdown import plain
         ("[[#^gap]]", "gap"),
         ("A line. ^gap-1", "A line."),
         ("^gap-1", ""),
-    ],
-)
-def test_tags_are_shown_as_what_they_mean(written: str, shown: str) -> None:
-    assert plain(written) == shown
+    ]
+    check_rows(rows, check)

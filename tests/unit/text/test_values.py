@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-import pytest
-
 from dowse._text.matching import Sign, matcher
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    ("written", "sign", "wanted", "met"),
-    [
+def test_values_are_compared_by_what_they_are() -> None:
+    def check(row: tuple[str, Sign, str, bool]) -> None:
+        written, sign, wanted, met = row
+        assert matcher(sign, [wanted])(written) is met
+
+    rows: list[tuple[str, Sign, str, bool]] = [
         ("draft", "=", "draft", True),
         ("first draft", "=", "draft", True),
         ("[[draft]]", "=", "draft", True),
@@ -36,9 +38,5 @@ from dowse._text.matching import Sign, matcher
         ("", "has", "", True),
         ("", "empty", "", True),
         ("x", "empty", "", False),
-    ],
-)
-def test_values_are_compared_by_what_they_are(
-    written: str, sign: Sign, wanted: str, met: bool
-) -> None:
-    assert matcher(sign, [wanted])(written) is met
+    ]
+    check_rows(rows, check)

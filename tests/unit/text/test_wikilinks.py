@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-import pytest
-
 from dowse._index.markdown.document import plain_text
 from dowse._text.markdown import plain
+from rows import check_rows
 
 
-@pytest.mark.parametrize(
-    ("markup", "shown"),
-    [
+def test_a_wikilink_shows_the_same_in_headings_and_in_snippets() -> None:
+    def check(row: tuple[str, str]) -> None:
+        markup, shown = row
+        assert plain_text(markup, {}) == shown
+        assert plain(markup) == shown
+
+    rows: list[tuple[str, str]] = [
         ("See [[Page]].", "See Page."),
         ("See [[Page|the page]].", "See the page."),
         ("See [[Page#Part]].", "See Page."),
@@ -20,8 +23,5 @@ from dowse._text.markdown import plain
         (r"See \[[Page]].", "See [[Page]]."),
         ("See `[[Page|the page]]`.", "See [[Page|the page]]."),
         ("See [[" + "Page " * 100 + "|the page]].", "See the page."),
-    ],
-)
-def test_a_wikilink_shows_the_same_in_headings_and_in_snippets(markup: str, shown: str) -> None:
-    assert plain_text(markup, {}) == shown
-    assert plain(markup) == shown
+    ]
+    check_rows(rows, check)
