@@ -8,6 +8,9 @@ run. `of cores` is the throughput over that of as many lone clients as there are
 that requests do not get in each other's way. The clients run in one process, on the same machine,
 so a part of the processor is theirs; `server` says how busy the server itself was, and how much
 processor time one request took, which other programs on the machine change least.
+
+Before that, each query is asked in turn of the library, in this process, and over HTTP. `HTTP ÷
+library` compares the shortest times of each query, which other programs lengthen least.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -27,7 +31,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from dowse import Dowse
+from dowse._search.strategies import MODES, Mode
+
 _WARM_UP = 20  # queries that are not counted
+_ROUNDS = 12  # in which each query is asked of the library and over HTTP
 _QUERIES = (
     "how do I restore a backup",
     "configuration file",
@@ -65,13 +73,17 @@ def main() -> None:
     parser.add_argument("-p", "--project", required=True)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--mode", default="hybrid")
+    modes = [mode.name for mode in MODES]
+    parser.add_argument("--mode", default="hybrid", choices=modes)
     parser.add_argument("--queries", type=Path, help="a file with one query in a line")
     asked = parser.parse_args()
     queries = asked.queries.read_text("utf-8").splitlines() if asked.queries else _QUERIES
     with serving(asked.project) as (port, process):
         paths = [f"/api/v1/search?query={quote(query)}&mode={asked.mode}" for query in queries]
         _ask(port, paths, _WARM_UP, float("inf"), Load())
+        library, over_http = _compared(asked.project, port, paths, queries, asked.mode)
+        print(f"one query: library {1000 * library:.1f} ms, HTTP {1000 * over_http:.1f} ms")
+        print(f"HTTP ÷ library: {over_http / library:.2f}")
         alone = _load(port, process, paths, 1, asked.seconds / 4)
         together = _load(port, process, paths, asked.clients, asked.seconds)
     _print(alone, together, asked.clients)
@@ -95,6 +107,27 @@ def serving(
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _compared(
+    project: str, port: int, paths: Sequence[str], queries: Sequence[str], mode: Mode
+) -> tuple[float, float]:
+    """The mean over the queries of their shortest times: in the library, and over HTTP."""
+    shortest = {place: (math.inf, math.inf) for place in range(len(queries))}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    with Dowse(project) as library:
+        for place, query in [*enumerate(queries)] * _ROUNDS:
+            begin = time.perf_counter()
+            library.search(query, mode=mode)
+            between = time.perf_counter()
+            connection.request("GET", paths[place])
+            connection.getresponse().read()
+            end = time.perf_counter()
+            known = shortest[place]
+            shortest[place] = min(known[0], between - begin), min(known[1], end - between)
+    connection.close()
+    of_library, of_http = zip(*shortest.values(), strict=True)
+    return statistics.mean(of_library), statistics.mean(of_http)
 
 
 def _load(port: int, process: int, paths: Sequence[str], clients: int, seconds: float) -> Load:

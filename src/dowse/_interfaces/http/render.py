@@ -38,10 +38,10 @@ from dowse._util.process import raise_if_cancelled
 
 _OUTSIDE = frozenset({"http", "https", "mailto"})
 _HARMLESS = nh3.ALLOWED_TAGS - {"area", "img", "map", "style"} | {"input", "mark"}
-_LINES = {"data-first-line", "data-last-line"}
 _ATTRIBUTES = {
-    "*": _LINES,
+    "*": {"data-first-line", "data-last-line"},
     "a": {"href", "title", "data-document", "data-anchor"},
+    "blockquote": {"data-callout"},
     "code": {"class"},
     "details": {"open"},
     "input": {"type", "checked", "disabled"},
@@ -164,34 +164,40 @@ def _shortcode(state: StateInline, silent: bool) -> bool:
 
 
 def _show_signs(state: StateCore) -> None:
-    """Show a callout's kind as a word and a task as a box; leave out the ids of blocks."""
-    for place, token in enumerate(state.tokens):
+    """Show a callout with its title and a task as a box; leave out the ids of blocks."""
+    shown: list[Token] = []
+    for token in state.tokens:
+        shown.append(token)
         texts = token.children
         if token.type != "inline" or not texts:
             continue
-        last = texts[-1]
+        first, last = texts[0], texts[-1]
         if last.type == "text" and "^" in last.content:
             last.content = BLOCK_ID.sub("", last.content)
-        if last.type == "text" and state.tokens[place - 1].type == "heading_open":
+        if last.type == "text" and shown[-2].type == "heading_open":
             last.content = without_attributes(last.content)
-        within = state.tokens[place - 2].type if place > 1 and texts[0].type == "text" else ""
-        first = texts[0]
-        callout = CALLOUT.match(first.content) if within == "blockquote_open" else None
-        task = _TASK.match(first.content) if within == "list_item_open" else None
+        around = shown[-3] if len(shown) > 2 and first.type == "text" else token
+        callout = CALLOUT.match(first.content) if around.type == "blockquote_open" else None
+        task = _TASK.match(first.content) if around.type == "list_item_open" else None
         if callout:
+            around.attrSet("data-callout", callout["kind"].lower())
             first.content = first.content[callout.end() :]
-            kind = html.escape(callout_name(callout))
-            shown = f"<strong>{kind}{':' if first.content else ''}</strong> "
-            for one in texts:  # its title, if it has one, is a line of its own
-                one.type = "hardbreak" if one.type == "softbreak" else one.type
-                if one.type == "hardbreak":
-                    break
-            texts.insert(0, Token("html_inline", "", 0, content=shown))
+            kind = callout_name(callout)
+            first.content = f"{kind}: {first.content}" if first.content else kind
+            end = next((at for at, one in enumerate(texts) if one.type.endswith("break")), None)
+            if end is not None:  # what follows the title is a paragraph of its own
+                token.children, rest = texts[:end], texts[end + 1 :]
+                first_line, after = shown[-2].map or (0, 0)
+                shown[-2].map = [first_line, first_line + 1]
+                opening = Token("paragraph_open", "p", 1, block=True, map=[first_line + 1, after])
+                shown += [Token("paragraph_close", "p", -1, block=True), opening]
+                shown.append(Token("inline", "", 0, children=rest))
         if task:
             first.content = first.content[task.end() :]
             checked = "" if task[1] == " " else ' checked=""'
-            shown = f'<input type="checkbox" disabled=""{checked}> '
-            texts.insert(0, Token("html_inline", "", 0, content=shown))
+            box = f'<input type="checkbox" disabled=""{checked}> '
+            texts.insert(0, Token("html_inline", "", 0, content=box))
+    state.tokens = shown
 
 
 class _Renderer(RendererHTML):

@@ -44,6 +44,8 @@ SECURITY_HEADERS: Mapping[str, str] = {
 }
 """What every answer carries."""
 
+_SECURITY_HEADERS = Headers(SECURITY_HEADERS).raw
+
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # What needs the token, or the owner's own user; the page itself holds nothing to hide.
 _SECRET = ("/api/", "/mcp", "/ready", "/metrics")
@@ -57,6 +59,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[0-9a-z._~\[\]:-]+")
 _ASKED_METHOD = "access-control-request-method"
 _CHECKED_AGAIN = "600"  # seconds that a browser remembers what it may ask
 _STREAMS = "/mcp"  # may stay open as long as its client wishes
+_ICON = "/icon.svg"
 
 
 class Limits(Struct, frozen=True):
@@ -122,7 +125,7 @@ class Guard:
         origin = _allowed_origin(scope, headers, self._access.origins)
         # A browser asks what it may ask, and sends no token with that.
         is_preflight = bool(origin) and scope["method"] == "OPTIONS" and _ASKED_METHOD in headers
-        sending = _Sending(send, private=scope["path"].startswith(_SECRET), origin=origin)
+        sending = _Sending(send, scope["path"], origin)
         refused = self._refusal(scope, headers, origin, is_preflight=is_preflight)
         if refused:
             await refusal(*refused)(scope, receive, sending)
@@ -207,20 +210,22 @@ class _Receiving:
 class _Sending:
     """Send an answer with the headers that every answer carries."""
 
-    def __init__(self, send: Send, *, private: bool, origin: str) -> None:
-        self._send, self._private, self._origin = send, private, origin
+    def __init__(self, send: Send, path: str, origin: str) -> None:
+        self._send, self._origin = send, origin
+        kept = "max-age=86400" if path == _ICON else "no-cache"  # browsers ask for it at each step
+        self._caching = "no-store" if path.startswith(_SECRET) else kept
         self.begun = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
-            headers = MutableHeaders(scope=message)
-            headers.update(SECURITY_HEADERS)
-            headers.setdefault("Cache-Control", "no-store" if self._private else "no-cache")
+            headers = MutableHeaders(raw=[*message["headers"], *_SECURITY_HEADERS])
+            headers.setdefault("Cache-Control", self._caching)
             if self._origin:
                 headers.update({"Access-Control-Allow-Origin": self._origin, "Vary": "Origin"})
             if message["status"] == 401:
                 headers["WWW-Authenticate"] = 'Bearer realm="dowse"'
+            message["headers"] = headers.raw
         await self._send(message)
 
 

@@ -73,6 +73,17 @@ class Site:
         if message.type == "error":
             self.troubles.append(f"console: {message.text} {message.location.get('url', '')}")
 
+    def alter(self, page: Page, change: Callable[[dict[str, Any]], None]) -> None:
+        """Lets a test change what the server answers to a search."""
+
+        def answer(route: Any) -> None:
+            response = route.fetch()
+            told = response.json()
+            change(told)
+            route.fulfill(response=response, json=told)
+
+        page.route("**/api/v1/search?*", answer)
+
     def close(self) -> None:
         """Closes all pages; raises when one of them reached outside or went wrong."""
         for context in self._contexts:

@@ -191,17 +191,20 @@ def test_no_view_has_a_finding_of_axe_or_too_little_contrast(site: Any, device: 
     expect(page.locator(".begin-group").first).to_be_visible()
     assert _findings(page) == []
     page.fill("#query", "what must be stopped before a restore?")
+    page.click("#answer-ask")
     expect(page.locator("#answer .source").first).to_be_visible()
     page.click("#filter-add")
     expect(page.locator(".chip.value").first).to_be_visible()
     assert _findings(page) == []
     page.keyboard.press("Escape")
-    page.click("#stages-toggle")
-    page.get_by_role("switch", name="Calibrate").click()
-    expect(page.locator("#effect")).to_be_visible()
-    assert _findings(page) == []
-    page.click("#stages-toggle")
     page.locator(".hit").first.click()
+    page.click("#tab-why")
+    page.click("#stages > summary")
+    page.get_by_role("switch", name="Turns the score into a confidence").click()
+    expect(page.locator("#stages-count")).to_be_visible()
+    assert _findings(page) == []
+    page.click("#stages-reset")
+    page.click("#stages > summary")
     for tab, sign in (("why", "svg.picture"), ("related", ".related-link"), ("document", ".prose")):
         page.click(f"#tab-{tab}")
         expect(page.locator(sign).first).to_be_visible()
@@ -247,8 +250,8 @@ def test_dark_follows_the_system_until_the_user_chooses(site: Any) -> None:
 
 
 def test_nothing_moves_for_those_who_want_it_still(site: Any) -> None:
-    page = site.open("#q=restore the database", reduced_motion="reduce")
-    page.click("#stages-toggle")
-    page.get_by_role("switch", name="Near dedup").click()
+    page = site.open("#q=restore the database&tab=why", reduced_motion="reduce")
+    page.click("#stages > summary")
+    page.get_by_role("switch", name="Drops near copies").click()
     expect(page.locator("#effect")).to_be_visible()
     assert page.evaluate("document.getAnimations().length") == 0

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
-
-
-def _altered(page: Any, change: Callable[[dict[str, Any]], None]) -> None:
-    """Lets a test change what the server answers to a search."""
-
-    def answer(route: Any) -> None:
-        response = route.fetch()
-        told = response.json()
-        change(told)
-        route.fulfill(response=response, json=told)
-
-    page.route("**/api/v1/search?*", answer)
 
 
 def test_a_new_query_selects_its_first_result_unless_an_arrow_key_chose_one(site: Any) -> None:
@@ -67,7 +54,7 @@ def test_the_field_stays_in_view_and_a_key_leads_to_it(site: Any) -> None:
 
 def test_the_list_says_how_many_there_are_in_all(site: Any) -> None:
     page = site.open()
-    _altered(page, lambda told: told.update(total=1234, total_is_exact=True))
+    site.alter(page, lambda told: told.update(total=1234, total_is_exact=True))
     page.fill("#query", "database")
     expect(page.locator("#found-count")).to_have_text(re.compile(r"^\d of 1,234 results in"))
     expect(page.locator("#more")).to_be_visible()
@@ -75,7 +62,7 @@ def test_the_list_says_how_many_there_are_in_all(site: Any) -> None:
 
 def test_the_list_says_when_it_was_not_counted(site: Any) -> None:
     page = site.open()
-    _altered(page, lambda told: told.update(total=1234, total_is_exact=False))
+    site.alter(page, lambda told: told.update(total=1234, total_is_exact=False))
     page.fill("#query", "database")
     expect(page.locator("#found-count")).to_have_text(re.compile(r"^\d of at least 1,234 results"))
 
@@ -89,13 +76,14 @@ def test_the_bar_of_a_match_is_as_long_as_its_score(site: Any) -> None:
             hit["score"], hit["match"] = given[min(place, 2)]
             hit["reason"] = "2 of 3 words found"
 
-    _altered(page, change)
+    site.alter(page, change)
     page.fill("#query", "database")
     expect(page.locator(".hit-match").nth(0)).to_have_text("strong")
     expect(page.locator(".hit-match").nth(2)).to_have_text("weak")
-    expect(page.locator(".hit-path").first).to_contain_text("2 of 3 words found")
+    expect(page.locator(".hit-verdict").first).to_have_text("strong: 2 of 3 words found")
     length = """(bars) => bars.map((bar) => [...bar.querySelectorAll("rect:not(.track)")]
       .reduce((sum, one) => sum + one.width.baseVal.value, 0))"""
+    expect(page.locator(".mini title").first).to_have_text(re.compile("Strength 0.80 of 1"))
     drawn = page.locator(".mini").evaluate_all(length)
     assert [round(one) for one in drawn[:3]] == [80, 40, 0]
 
@@ -110,9 +98,9 @@ def test_a_list_without_a_good_match_is_dimmed_and_opens_nothing(site: Any, kind
         if kind == "below the threshold":
             told["hits"], told["nearest"] = [], told["hits"]
 
-    _altered(page, change)
+    site.alter(page, change)
     page.fill("#query", "database writer")
-    expect(page.locator("#no-match")).to_have_text("No good match; nearest:")
+    expect(page.locator("#no-match")).to_have_text("No good match. Nearest:")
     expect(page.locator("#results")).to_have_class("results weak")
     expect(page.locator(".hit[aria-selected=true]")).to_have_count(0)
     expect(page.locator("#reader")).to_be_hidden()

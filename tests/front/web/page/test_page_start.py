@@ -17,14 +17,19 @@ from dowse._project.pool import EnginePool
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
 
-def test_the_start_lists_what_is_new_what_is_linked_and_what_to_ask(site: Any) -> None:
+def test_the_start_lists_what_is_new_what_is_linked_and_what_to_ask(
+    site: Any, notes: Path, dowse: Dowse
+) -> None:
+    question = "Why does every station send a frame?"
+    (notes / "reference" / "why.md").write_text(f"# Frames\n\n## {question} #\n\nSo.\n", "utf-8")
+    assert dowse("index", notes).code == 0
     page = site.open()
     groups = page.locator(".begin-group")
-    expect(groups.locator("h2")).to_have_text(["Recently changed", "Most linked", "Try a question"])
-    expect(groups.nth(0).locator(".begin-text").first).to_have_text("day")
+    expect(groups.locator("h2")).to_have_text(["Recently changed", "Most linked", "Questions your documents answer"])
+    expect(groups.nth(0).locator(".begin-text")).to_contain_text(["Frames", "day"])
     expect(groups.nth(1)).to_contain_text("reference · 2 links")
     groups.nth(2).locator("button").first.click()
-    expect(page.locator("#query")).to_have_value("What is written about Stations?")
+    expect(page.locator("#query")).to_have_value(question)
     expect(page.locator(".hit")).not_to_have_count(0)
     page.click("#home")
     groups.nth(1).locator("button", has_text="Stations").click()
@@ -73,7 +78,7 @@ def test_all_projects_are_searched_at_once(two: Any) -> None:
     assert "project=all" in page.url
     assert "in=recipes" in page.url
     page.click("#tab-related")
-    expect(page.locator("#reader-body")).to_contain_text("like it")
+    expect(page.locator("#reader-body")).to_contain_text("similar to it")
     page.reload()
     expect(page.locator("#reader h2").first).to_have_text("Soup")
     page.click("#home")
@@ -82,6 +87,7 @@ def test_all_projects_are_searched_at_once(two: Any) -> None:
 
 def test_a_question_is_answered_from_all_projects(two: Any) -> None:
     page = two.open("#project=all&q=how do you stir leek and potato?")
+    page.click("#answer-ask")
     expect(page.locator("#answer")).to_contain_text("Stir leek and potato; restore the heat.")
     page.locator("#answer .source").first.click()
     expect(page.locator(".hit[aria-selected=true] .hit-project")).to_have_text("recipes")

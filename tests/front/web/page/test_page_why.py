@@ -39,17 +39,21 @@ def test_why_not_here_is_reported_for_a_document_that_was_not_found(site: Any) -
 
 
 def test_switches_show_their_effect_at_once(site: Any) -> None:
-    page = site.open("#q=restore the database")
-    before = page.locator(".hit-number").first.inner_text()
-    page.click("#stages-toggle")
-    page.get_by_role("switch", name="Calibrate").click()
+    page = site.open("#q=restore the database&tab=why")
+    number = page.locator(".mini title").first
+    before = number.text_content() or ""
+    page.click("#stages > summary")
+    page.get_by_role("switch", name="Turns the score into a confidence").click()
     expect(page.locator("#effect")).to_be_visible()
-    expect(page.locator(".hit-number").first).not_to_have_text(before)
+    expect(number).not_to_have_text(before)
     expect(page.locator("#stages-count")).to_have_text("1")
     assert "set=calibrate.enabled" in page.url
     page.click("#stages-reset")
     expect(page.locator("#effect")).to_have_count(0)
-    expect(page.locator(".hit-number").first).to_have_text(before)
+    expect(number).to_have_text(before)
+    page.get_by_role("switch", name="Drops exact copies").click()
+    page.click("#changes-undo")
+    expect(page.locator("#effect")).to_have_count(0)
 
 
 def test_a_change_names_what_moved(site: Any) -> None:
@@ -60,9 +64,11 @@ def test_a_change_names_what_moved(site: Any) -> None:
 
 
 def test_every_stage_has_its_switches(site: Any) -> None:
-    page = site.open()
+    page = site.open("#q=restore")
+    expect(page.locator("#reader")).to_be_visible()
+    page.locator("#query").blur()
     asked = page.evaluate("fetch('api/v1/settings').then((answer) => answer.json())")
-    page.click("#stages-toggle")
+    page.keyboard.press("s")
     names = {one["name"] for one in asked["settings"]} - {"search.mode", "search.top_n"}
     expect(page.locator("#stages [id^='set-']")).to_have_count(len(names))
     page.locator("#stages details[data-stage='classify'] summary").click()
@@ -74,9 +80,9 @@ def test_every_stage_has_its_switches(site: Any) -> None:
 
 
 def test_a_preset_moves_the_switches_with_it(site: Any) -> None:
-    page = site.open("#q=restore")
-    page.click("#stages-toggle")
-    page.locator("#stages summary").first.click()
+    page = site.open("#q=restore&tab=why")
+    page.click("#stages > summary")
+    page.locator("#stages details summary").first.click()
     page.select_option("[id='set-search.preset']", "seed-a")
-    expect(page.get_by_role("switch", name="Graph")).to_be_checked()
+    expect(page.get_by_role("switch", name="Adds what is linked with them")).to_be_checked()
     expect(page.locator("#effect")).to_be_visible()

@@ -62,7 +62,7 @@ function editor(passage, line) {
 /** Says how to name an editor that a browser can open. */
 function nameEditor({ target }) {
   if (byId("editor-hint")) return;
-  target.parentElement.after(el("p", { class: "notice", role: "status", id: "editor-hint" }, "No editor is known that a browser can open. Name one with: dowse config set open.editor code"));
+  target.parentElement.after(el("p", { class: "notice", role: "status", id: "editor-hint" }, "A browser cannot open any editor that is set or installed here. The setting open.editor names one."));
 }
 
 function obsidian(passage) {

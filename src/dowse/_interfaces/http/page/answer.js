@@ -27,7 +27,7 @@ export async function ask(state, choose, { wanted = false } = {}) {
   const mine = (asking = new AbortController());
   const box = byId("answer");
   if (wanted) {
-    show(box, el("p", { class: "soft" }, "Reading the results …"));
+    show(box, el("p", { class: "soft" }, "Looking for an answer …"));
     box.hidden = false;
   }
   try {

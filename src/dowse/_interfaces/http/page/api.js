@@ -115,6 +115,9 @@ export const values = (project, filter) => call("values", { project, filter, lim
 export const fields = (project) => call("fields", { project });
 export const picture = (project, reference, name) => call("picture", { project, reference, name });
 
+/** A document whole, as text. */
+export const textOf = async (project, reference) => (await call("document", { project, reference, whole: true })).text;
+
 /** A document whole, its text rendered by the server as `html`. */
 export const documentOf = (project, reference, signal) =>
   call("document", { project, reference, format: "html", whole: true }, { signal });

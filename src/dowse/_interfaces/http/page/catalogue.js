@@ -5,6 +5,9 @@ import { ALL, state } from "./state.js";
 
 const LISTED = new Set(["tag", "path", "category", "author", "source"]);
 
+const QUESTION = /^#{1,6} +(\p{L}[^\n#[\]{}<>*_`]{12,70}[?？؟])[ #]*$/gmu; // a heading that is one, in plain words
+const ASKED = 4; // questions that are shown
+
 let names = []; // of all projects
 let kept = new Map(); // lists that have been asked for, by what they are
 
@@ -29,6 +32,14 @@ export function documents(sort, limit) {
     const key = sort === "links" ? (one) => one.links_in : (one) => Date.parse(one.modified) || 0;
     return lists.flat().sort((a, b) => key(b) - key(a)).slice(0, limit);
   });
+}
+
+/** Questions that headings of these documents ask, each once; documents that cannot be read ask none. */
+export async function questions(documents) {
+  const ids = [...new Set(documents.map((one) => JSON.stringify([one.project, one.id])))];
+  const texts = await once(`questions ${ids}`, () => Promise.all(ids.map((id) => api.textOf(...JSON.parse(id)).catch(() => ""))));
+  const asked = texts.flatMap((text) => [...text.matchAll(QUESTION)].map((match) => match[1]));
+  return [...new Set(asked)].slice(0, ASKED);
 }
 
 /** The values that a filter can take, as `[{ value, count }]`; empty where they cannot be listed. */

@@ -19,7 +19,7 @@ let focused = null; // the community that is highlighted
 export async function open() {
   const host = byId("graph-picture");
   if (drawnFor === state.project && picture) return picture.draw();
-  show(host, el("p", { class: "soft waiting" }, "Reading the links …"));
+  show(host, el("p", { class: "soft waiting" }, "Loading the links …"));
   const project = state.project;
   try {
     const graph = await gathered();
@@ -107,7 +107,7 @@ function frame(host, links, failed) {
       { class: "graph-zoom", role: "group", "aria-label": "Zoom" },
       el("button", { type: "button", class: "quiet icon", "aria-label": "Zoom in", on: { click: () => picture.zoom(1.3) } }, "+"),
       el("button", { type: "button", class: "quiet icon", "aria-label": "Zoom out", on: { click: () => picture.zoom(0.77) } }, "−"),
-      el("button", { type: "button", class: "quiet", on: { click: () => picture.whole() } }, "All"),
+      el("button", { type: "button", class: "quiet", on: { click: () => picture.whole() } }, "Show all"),
     ),
   );
   focused = null;
@@ -157,7 +157,7 @@ function find() {
   legend();
   picture.highlight(found && new Set(found.map((node) => node.id)));
   const rows = (found ?? []).slice(0, LISTED).map((node) => el("li", {}, el("button", { type: "button", class: "related-link", on: { click: () => reach(node) } }, el("span", {}, node.title), el("span", { class: "soft" }, node.id))));
-  show(byId("graph-found"), rows, found && !found.length ? el("li", { class: "soft" }, "No document has that.") : null);
+  show(byId("graph-found"), rows, found && !found.length ? el("li", { class: "soft" }, "No document matches.") : null);
 }
 
 function enter(event) {

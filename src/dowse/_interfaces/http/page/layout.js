@@ -21,14 +21,12 @@ export function start() {
 /** Shows the view, the columns and the title that the state asks for. */
 export function layOut() {
   const graphed = state.view === "graph";
-  const begin = !graphed && !isAsked() && !state.open && byId("stages").hidden;
+  const begin = !graphed && !isAsked() && !state.open;
   document.body.classList.toggle("start", begin);
   byId("search-view").hidden = graphed;
   byId("graph-view").hidden = !graphed;
-  const columns = byId("columns");
-  columns.classList.toggle("with-stages", !byId("stages").hidden);
-  columns.classList.toggle("alone", !state.open);
-  const host = graphed ? byId("graph-view") : columns;
+  byId("search-view").classList.toggle("alone", !state.open);
+  const host = byId(graphed ? "graph-view" : "columns");
   if (byId("reader").parentElement !== host) host.append(byId("reader"));
   for (const name of ["search", "graph"]) {
     if (state.view === name) byId(`view-${name}`).setAttribute("aria-current", "page");

@@ -77,14 +77,14 @@ function drawFound() {
   if (hit) openedByHand = false; // it is a result like others
   results.draw(response, keep, { good: good || Boolean(hit && keep) });
   if (!good && !openedByHand && !results.current()) change(CLOSED);
-  show(byId("notices"), response.notices.map((notice) => el("p", { class: "notice" }, notice)), nothing.above(response));
+  show(byId("notices"), nothing.above(response));
   const wasMore = document.activeElement?.id === "more";
   show(byId("empty"), more());
   if (wasMore) (byId("more") ?? byId("query")).focus({ preventScroll: true });
   filters.draw(response.hits);
   announce(good ? `${counted(response.hits.length, "result")}. First: ${response.hits[0].title}` : byId("no-match").textContent);
   layOut();
-  if (good && answer.isQuestion(state.query)) answerIt();
+  if (nothing.isStrong(response) && answer.isQuestion(state.query)) answerIt();
   else answer.clear();
   if (good) noteSoon(state.query);
   if (openedByHand && state.tab === "why") reader.open(null, response);
@@ -132,12 +132,13 @@ function go(view) {
   if (view === "search" && !state.open && hit) chosen(hit, { read: false, drawn: true });
 }
 
+/** Opens the stages below "Why here?" of the selected result, or closes them. */
 function toggleStages() {
-  const panel = byId("stages");
-  panel.hidden = !panel.hidden;
-  byId("stages-toggle").setAttribute("aria-expanded", String(!panel.hidden));
-  if (!panel.hidden) go("search");
-  layOut();
+  if (state.view !== "search") go("search");
+  if (!state.open && results.current() === null) results.select(0);
+  if (!state.open) return;
+  stages.toggle(state.tab === "why" ? undefined : true);
+  change({ tab: "why" });
 }
 
 async function changeProject() {
@@ -201,7 +202,6 @@ function wire() {
   theme.onTheme(graph.redraw);
   status.onIndexed(indexed);
   results.onChoose(chosen);
-  byId("stages-toggle").addEventListener("click", toggleStages);
   byId("home").addEventListener("click", () => {
     change({ query: "", filters: [], mode: "", count: 10, ...CLOSED, view: "search" });
     byId("query").focus();

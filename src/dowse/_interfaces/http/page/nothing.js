@@ -1,4 +1,4 @@
-// What the page says when no result is good: why, and what to do about it.
+// What the page says above a list: what could not be done, and why no result is good.
 
 import { counted, el } from "./dom.js";
 import { change, state } from "./state.js";
@@ -6,21 +6,33 @@ import { change, state } from "./state.js";
 /** Whether a response has results worth opening. */
 export const isGood = (response) => response.hits.length > 0 && !response.no_good_match;
 
-/** What is above the nearest results: that they are not good, and which condition to drop. */
+/** Whether the first result of a response fits so well that sentences of it can be an answer. */
+export const isStrong = (response) => isGood(response) && response.hits[0].match === "strong";
+
+/** What is above the list: the verdict where no result is good, and what the server notes, in one line. */
 export function above(response) {
-  if (isGood(response)) return [];
+  if (isGood(response)) return noted(response.notices);
   const near = response.hits.length || response.nearest.length;
-  const verdict = near ? "No good match; nearest:" : "Nothing found.";
-  const advice = near ? null : el("p", { class: "soft" }, Object.keys(response.removed).length ? "Drop a condition, or try other words." : "Try other words, or look into the stages.");
-  return [dropping(response.removed), el("h2", { class: "no-match", id: "no-match" }, verdict), advice];
+  const verdict = el("h2", { class: "no-match", id: "no-match" }, near ? "No good match. Nearest:" : "Nothing found.");
+  const excluded = excluding(response.removed);
+  const advice = near || excluded.length ? null : el("span", { class: "soft" }, "Try other words.");
+  return [el("div", { class: "verdict-line" }, verdict, advice, noted(response.notices)), excluded];
 }
 
-/** A button for each condition that kept passages out, the one that kept out most first. */
-function dropping(removed) {
+/** Notes of the server: the first one, and the others once they are asked for. */
+function noted(notices) {
+  if (!notices.length) return null;
+  const [first, ...others] = notices;
+  if (!others.length) return el("p", { class: "note" }, first);
+  return el("details", { class: "note" }, el("summary", {}, first, el("span", { class: "inline" }, `${others.length} more`)), others.map((one) => el("p", {}, one)));
+}
+
+/** A button for each condition that excluded passages, the one that excluded most first. */
+function excluding(removed) {
   const emptied = Object.entries(removed).filter(([, count]) => count > 0).sort((a, b) => b[1] - a[1]);
   return emptied.map(([condition, count]) => {
-    const drop = el("button", { type: "button", class: "quiet drop", on: { click: () => change(without(condition)) } }, `Drop ${named(condition)}`);
-    return el("p", { class: "notice dropping" }, el("span", {}, `${named(condition)} keeps out ${counted(count, "passage")}.`), drop);
+    const drop = el("button", { type: "button", class: "quiet drop", on: { click: () => change(without(condition)) } }, `Search without ${named(condition)}`);
+    return el("p", { class: "dropping" }, el("span", {}, `${named(condition)} excludes ${counted(count, "passage")}.`), drop);
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { actions } from "./actions.js";
 import * as api from "./api.js";
-import { byId, el, markedWords, narrow, show } from "./dom.js";
+import { byId, counted, el, markedWords, narrow, show } from "./dom.js";
 import * as pictures from "./pictures.js";
 import { drawRelated } from "./related.js";
 import { adopt } from "./safe.js";
@@ -22,8 +22,7 @@ let wantsFocus = false; // once the document is there
 export async function open(found, answer) {
   [hit, response] = [found && found.document === state.open ? found : null, answer];
   const reader = byId("reader");
-  const within = reader.contains(document.activeElement); // what is drawn again loses the focus
-  const onTab = within && document.activeElement.role === "tab";
+  const within = reader.contains(document.activeElement);
   reader.hidden = !state.open;
   if (!state.open) {
     if (within && !narrow()) byId("query").focus({ preventScroll: true });
@@ -33,17 +32,20 @@ export async function open(found, answer) {
   }
   asking.abort();
   asking = new AbortController();
-  wantsFocus ||= within && !onTab;
+  wantsFocus ||= within;
   const same = shown.reference === state.open && shown.project === home();
   if (!same && !shown.reference) show(reader, el("p", { class: "soft waiting" }, "Opening …"));
   loading = !same;
   try {
     const passage = same ? shown.passage : await api.documentOf(home(), state.open, asking.signal);
-    shown = { project: home(), reference: state.open, passage };
+    shown = { ...shown, project: home(), reference: state.open, passage };
     loading = false;
+    const focused = document.activeElement; // what is drawn again loses the focus
     drawWhole(reader, passage);
-    if (onTab) byId(`tab-${state.tab}`).focus({ preventScroll: true });
+    const again = focused.role === "tab" ? byId(`tab-${state.tab}`) : focused.id.startsWith("set-") && byId(focused.id);
+    if (again) again.focus({ preventScroll: true });
     else if (wantsFocus) focus();
+    wantsFocus &&= !again;
   } catch (error) {
     if (error.name === "AbortError") return;
     shown = { project: "", reference: "" };
@@ -59,11 +61,13 @@ function closing() {
 function drawWhole(reader, passage) {
   const tags = hit?.tags ?? [];
   const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "About this document" }, Object.keys(TABS).map(tab));
+  const down = shown.tab === "why" && state.tab === "why" ? byId("reader-body")?.scrollTop : 0; // a switch redraws it
+  shown.tab = state.tab;
   const body = el("div", { id: "reader-body", class: "reader-body", role: "tabpanel", "aria-labelledby": `tab-${state.tab}`, tabindex: "0" });
   show(
     reader,
     el("div", { class: "reader-top" }, el("h2", {}, passage.title), closing()),
-    el("p", { class: "reader-path" }, passage.document, hit?.page ? ` · p. ${hit.page}` : hit ? ` · lines ${hit.first_line}–${hit.last_line}` : "", ` · ${passage.total_lines} lines`, hit?.more.length ? [" · also ", hit.more.slice(0, 5).flatMap((one, at) => [at ? ", " : "", elsewhere(one)])] : null),
+    el("p", { class: "reader-path" }, passage.document, hit?.page ? ` · p. ${hit.page}` : hit ? ` · ${lines(hit)} of ${passage.total_lines}` : ` · ${counted(passage.total_lines, "line")}`, hit?.more.length ? elsewhere(hit.more.slice(0, 5)) : null),
     tags.length
       ? el("div", { class: "chips" }, tags.map((name) => el("button", { type: "button", class: "chip facet", "aria-label": `Only tag ${name}`, on: { click: () => addFilter("tag", name) } }, `#${name}`)))
       : null,
@@ -72,6 +76,7 @@ function drawWhole(reader, passage) {
     body,
   );
   drawTab(body, passage);
+  if (down) body.scrollTop = down;
 }
 
 function tab(name) {
@@ -134,10 +139,17 @@ function scrollTo(body, block) {
   body.scrollTop = block ? body.scrollTop + block.getBoundingClientRect().top - body.getBoundingClientRect().top - 48 : 0;
 }
 
-/** A button that leads to another place of the document that matches. */
-function elsewhere(place) {
-  const act = { click: () => change({ line: place.first_line, tab: "document" }, { step: true }) };
-  return el("button", { type: "button", class: "inline", on: act }, `lines ${place.first_line}–${place.last_line}`);
+/** Lines, as people name them: `line 8`, `lines 8–66`. */
+const lines = ({ first_line: first, last_line: last }) => (first === last ? `line ${first}` : `lines ${first}–${last}`);
+
+/** Buttons that lead to other places of the document that match, in their order. */
+function elsewhere(places) {
+  const ordered = [...places].sort((a, b) => a.first_line - b.first_line);
+  const separator = (at) => (at ? (at === ordered.length - 1 ? " and " : ", ") : " · also ");
+  return ordered.map((place, at) => {
+    const act = { click: () => change({ line: place.first_line, tab: "document" }, { step: true }) };
+    return [separator(at), el("button", { type: "button", class: "inline", on: act }, lines(place))];
+  });
 }
 
 function openReference(reference) {

@@ -6,7 +6,7 @@ import { home, state } from "./state.js";
 
 /** Draws what belongs to the open document; `opens(reference)` is called for one of them. */
 export async function drawRelated(body, opens) {
-  show(body, el("p", { class: "soft" }, "Looking …"));
+  show(body, el("p", { class: "soft" }, "Loading …"));
   const of = state.open;
   if (!of) return; // it was closed before it was drawn
   let found;
@@ -17,9 +17,9 @@ export async function drawRelated(body, opens) {
     return;
   }
   if (of !== state.open || state.tab !== "related") return;
-  const groups = [["It links to", found.links_to], ["Linked from", found.linked_from], ["In its community", found.community], ["Similar in meaning", found.similar]];
+  const groups = [["Links to", found.links_to], ["Linked from", found.linked_from], ["In its community", found.community], ["Similar in meaning", found.similar]];
   const filled = groups.filter(([, documents]) => documents.length);
-  show(body, filled.map(([title, documents]) => [el("h3", {}, title), el("ul", { class: "related" }, documents.map((one) => neighbour(one, opens)))]), dangling(found.dangling), filled.length ? null : el("p", { class: "soft" }, "Nothing links here, and nothing is like it."));
+  show(body, filled.map(([title, documents]) => [el("h3", {}, title), el("ul", { class: "related" }, documents.map((one) => neighbour(one, opens)))]), dangling(found.dangling), filled.length ? null : el("p", { class: "soft" }, "No document is linked with this one or similar to it."));
 }
 
 function neighbour(one, opens) {
@@ -28,5 +28,5 @@ function neighbour(one, opens) {
 }
 
 function dangling(names) {
-  return names.length ? [el("h3", {}, "Links that lead nowhere yet"), el("p", { class: "soft" }, names.join(", "))] : null;
+  return names.length ? [el("h3", {}, "Links to missing documents"), el("p", { class: "soft" }, names.join(", "))] : null;
 }

@@ -1,7 +1,8 @@
 // The list of results: what was found, where it is, and what has changed since the last settings.
 
 import { byId, counted, el, marked, narrow, show, still, svg } from "./dom.js";
-import { ALL, state } from "./state.js";
+import { isGood } from "./nothing.js";
+import { ALL, change, state } from "./state.js";
 import { fill, inOrder } from "./strategies.js";
 
 let hits = [];
@@ -98,7 +99,7 @@ function card(hit, place) {
     "li",
     { id: `hit-${hit.id}`, class: "hit", role: "option", "aria-selected": "false", "data-id": hit.id, on: act },
     el("div", { class: "hit-top" }, title(hit), moved(hit, place), strength(hit)),
-    el("div", { class: "hit-path", title: hit.path }, whereabouts(hit)),
+    el("div", { class: "hit-about" }, verdict(hit), el("span", { class: "hit-path", title: hit.path }, whereabouts(hit))),
     el("p", { class: "hit-snippet" }, marked(hit.snippet)),
     hit.tags.length ? el("div", { class: "hit-tags" }, hit.tags.map((tag) => `#${tag}`).join("  ")) : null,
     hit.stale ? el("div", { class: "stale" }, "The file has changed since it was indexed.") : null,
@@ -112,15 +113,21 @@ function title(hit) {
   return el("span", { class: "hit-line" }, el("span", { class: "hit-title" }, hit.title), below);
 }
 
-/** Project where there are several, folder, line, other places, and the reason. */
+/** How well the result fits, and why. */
+function verdict(hit) {
+  if (!hit.match) return null;
+  return el("span", { class: "hit-verdict" }, el("span", { class: `hit-match ${hit.match}` }, hit.match), hit.reason ? `: ${hit.reason}` : null);
+}
+
+/** Project where there are several, folder, line and other places. */
 function whereabouts(hit) {
   const folder = hit.document.split("/").slice(0, -1).join("/") || hit.document;
   const others = hit.more.length ? el("span", { class: "hit-more" }, `${hit.more.length} more here`) : null;
-  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), hit.page ? `p. ${hit.page}` : `line ${hit.line}`, others, hit.reason || null];
+  const parts = [state.project === ALL ? el("span", { class: "hit-project" }, hit.project) : null, el("span", { class: "hit-folder" }, folder), hit.page ? `p. ${hit.page}` : `line ${hit.line}`, others];
   return parts.filter(Boolean).flatMap((part, at) => (at ? [" · ", part] : [part]));
 }
 
-/** The strength of a match: a bar whose length is the score, 1 being all of it, in the colours of the strategies. */
+/** A bar as long as the score, 1 being all of it, in the colours of the strategies; the number is said on hover. */
 function strength(hit) {
   const given = inOrder(hit.places).map((place) => [place.strategy, Math.max(place.contribution, 0)]);
   const total = given.reduce((sum, [, one]) => sum + one, 0);
@@ -134,8 +141,7 @@ function strength(hit) {
   });
   const told = total ? shares.map(([name, share]) => `${name} ${Math.round(share * 100)}%`).join(", ") : "";
   const label = [`Strength ${score.toFixed(2)} of 1`, told].filter(Boolean).join(": ");
-  const bar = svg("svg", { class: "mini", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": label }, svg("title", {}, label), svg("rect", { width: 100, height: 10, class: "track" }), parts);
-  return el("span", { class: "hit-score" }, hit.match ? el("span", { class: `hit-match ${hit.match}` }, hit.match) : null, bar, el("span", { class: "hit-number" }, hit.score.toFixed(2)));
+  return svg("svg", { class: "mini", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img", "aria-label": label }, svg("title", {}, label), svg("rect", { width: 100, height: 10, class: "track" }), parts);
 }
 
 function moved(hit, place) {
@@ -148,16 +154,16 @@ function moved(hit, place) {
 }
 
 function summary(response) {
+  if (!isGood(response)) return []; // it is said above the list
   const seconds = Object.values(response.seconds).reduce((sum, one) => sum + one, 0);
   const parts = [el("span", { id: "found-count" }, `${amount(response)} in ${Math.max(1, Math.round(seconds * 1000))} ms`)];
-  if (response.hits.length && !response.no_good_match) parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
-  if (response.merged) parts.push(el("span", {}, `${response.merged} replace others with the same meaning`));
+  parts.push(el("button", { type: "button", class: "inline", id: "answer-ask", on: { click: () => answered() } }, "Answer from these"));
+  if (response.merged) parts.push(el("span", {}, `${counted(response.merged, "duplicate")} left out`));
   return parts;
 }
 
 /** How many are shown, and of how many: `10 of 42 results`. */
 function amount({ hits: shown, total, total_is_exact: exact }) {
-  if (!shown.length) return "Nothing found";
   return total > shown.length ? `${shown.length} of ${exact ? "" : "at least "}${counted(total, "result")}` : counted(shown.length, "result");
 }
 
@@ -169,7 +175,8 @@ function effect(response) {
   const gone = [...usual.keys()].filter((id) => !ids.has(id)).length;
   const others = response.hits.filter((hit, place) => usual.has(hit.id) && usual.get(hit.id) !== place).length;
   const told = [others && `${others} moved`, fresh && `${fresh} new`, gone && `${gone} gone`].filter(Boolean).join(", ");
-  return el("span", { class: "effect", id: "effect" }, told ? `Effect of your changes: ${told}` : "Your changes leave the order as it is");
+  const undo = el("button", { type: "button", class: "inline", id: "changes-undo", on: { click: () => change({ changes: {} }) } }, "Undo");
+  return [el("span", { class: "effect", id: "effect" }, told ? `Your changes: ${told}` : "Your changes do not change the order"), undo];
 }
 
 function positions(list) {

@@ -9,7 +9,7 @@ const TAGS = new Set(
     " input li mark ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th thead tr ul var").split(" "),
 );
 const GONE = new Set("script style iframe object embed template noscript svg math img form button select textarea link meta base title head".split(" "));
-const ATTRIBUTES = new Set("title colspan rowspan start data-first-line data-last-line data-dangling data-image".split(" "));
+const ATTRIBUTES = new Set("title colspan rowspan start data-first-line data-last-line data-dangling data-image data-callout".split(" "));
 
 /** The nodes of some HTML; `opens(reference, anchor)` is called when a link inside the collection is followed. */
 export function adopt(html, opens) {

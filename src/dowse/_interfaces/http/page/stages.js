@@ -1,4 +1,4 @@
-// Switches for every stage of a search. A change holds for this page alone, and shows at once.
+// Switches for every stage of a search, below "Why here?". A change holds for this page alone, and shows at once.
 
 import * as api from "./api.js";
 import { byId, counted, debounced, el, show, spoken } from "./dom.js";
@@ -11,6 +11,7 @@ const NOT_HERE = new Set(["search.mode", "search.top_n"]); // these have their o
 let known = [];
 let presets = {};
 let loading = Promise.resolve();
+let isOpen = false;
 
 /** Asks for the settings of a project. */
 export function load(project) {
@@ -31,17 +32,37 @@ async function ask(project) {
   return told;
 }
 
-/** Draws the switches as the state has them. */
+/** The place of the switches. */
+export function panel() {
+  const place = el("details", { id: "stages", class: "stages", open: isOpen, on: { toggle: () => (isOpen = place.open) } });
+  fill(place);
+  return place;
+}
+
+/** Opens the switches or closes them, where they are shown. */
+export function toggle(open = !isOpen) {
+  isOpen = open;
+  const place = byId("stages");
+  if (!place) return;
+  place.open = open;
+  if (open) place.scrollIntoView({ block: "start" });
+}
+
+/** Draws the switches as the state has them, where they are shown. */
 export function draw() {
-  const changed = Object.keys(state.changes);
-  const count = byId("stages-count");
-  count.hidden = !changed.length;
-  count.textContent = changed.length;
-  count.setAttribute("aria-label", counted(changed.length, "change"));
-  const open = new Set([...byId("stages").querySelectorAll("details[open]")].map((one) => one.dataset.stage));
+  const place = byId("stages");
   const focused = document.activeElement?.id;
-  show(byId("stages"), top(changed), [...grouped(known)].map(([name, settings]) => stage(name, settings, open)));
-  if (focused?.startsWith("set-")) byId(focused)?.focus();
+  if (!place) return;
+  fill(place);
+  if (focused?.startsWith("set-")) byId(focused)?.focus({ preventScroll: true }); // what is drawn again loses it
+}
+
+const unfolded = new Set(); // the stages whose options are shown
+
+function fill(place) {
+  const changed = Object.keys(state.changes);
+  const count = changed.length ? el("span", { class: "count", id: "stages-count", "aria-label": counted(changed.length, "change") }, changed.length) : null;
+  show(place, el("summary", {}, "Change how the search works", count), top(changed), [...grouped(known)].map(([name, settings]) => stage(name, settings)));
 }
 
 function grouped(settings) {
@@ -51,34 +72,30 @@ function grouped(settings) {
 }
 
 function top(changed) {
-  const back = el("button", { type: "button", class: "quiet", id: "stages-reset", disabled: !changed.length, on: { click: () => change({ changes: {} }) } }, "Reset");
-  return el("div", { class: "stages-top" }, el("h2", {}, "Stages"), back);
+  const back = el("button", { type: "button", class: "quiet", id: "stages-reset", disabled: !changed.length, on: { click: () => change({ changes: {} }) } }, "Undo all");
+  return el("div", { class: "stages-top" }, el("p", { class: "soft" }, "Changes show at once, and hold for this page alone."), back);
 }
 
-/** A stage: its switch or its first figure at the top, the rest folded. */
-function stage(name, settings, open) {
-  const main = settings.find((one) => one.type === "boolean" && /\.(enabled|mmr)$/.test(one.name));
-  const single = settings.length === 1 ? settings[0] : null;
-  const lead = main ?? single;
+/** A stage: its switch or its only option at the top, the rest folded. */
+function stage(name, settings) {
+  const lead = settings.find((one) => one.type === "boolean" && /\.(enabled|mmr)$/.test(one.name)) ?? (settings.length === 1 ? settings[0] : null);
   const others = settings.filter((one) => one !== lead);
   const changed = settings.some((one) => one.name in state.changes);
   return el(
     "fieldset",
     { class: changed ? "stage changed" : "stage" },
-    el("legend", { class: "unseen" }, spoken(name)),
-    el("div", { class: "stage-head" }, el("span", { class: "stage-name", "aria-hidden": "true" }, spoken(name)), lead && main ? control(lead, spoken(name)) : null),
+    el("legend", { class: "unseen" }, words.ofStage(name)),
+    el("div", { class: "stage-head" }, el("span", { class: "stage-name", "aria-hidden": "true" }, words.ofStage(name)), lead ? control(lead, words.ofStage(name)) : null),
     lead ? el("div", { class: "stage-meaning" }, lead.meaning) : null,
-    single && !main ? el("div", { class: "option" }, el("span", {}, spoken(single.name.split(".")[1])), control(single, `${spoken(name)}: ${single.name.split(".")[1]}`)) : null,
-    others.length ? folded(name, others, open) : null,
+    others.length ? folded(name, others) : null,
   );
 }
 
-function folded(name, settings, open) {
-  const rows = settings.map((one) => {
-    const label = spoken(one.name.split(".")[1]);
-    return el("div", { class: "option" }, el("span", { "aria-hidden": "true" }, label), control(one, `${spoken(name)}: ${label}`), el("div", { class: "stage-meaning" }, one.meaning));
-  });
-  return el("details", { "data-stage": name, open: open.has(name) }, el("summary", {}, counted(settings.length, "option")), rows);
+function folded(name, settings) {
+  const rows = settings.map((one) => el("div", { class: "option" }, el("span", { class: "stage-meaning", "aria-hidden": "true" }, one.meaning), control(one, `${words.ofStage(name)}: ${spoken(one.name.split(".")[1])}`)));
+  const note = () => unfolded[place.open ? "add" : "delete"](name);
+  const place = el("details", { "data-stage": name, open: unfolded.has(name), on: { toggle: note } }, el("summary", {}, counted(settings.length, "option")), rows);
+  return place;
 }
 
 /** The value without a change of its own: the chosen preset's, else the project's. */
@@ -92,7 +109,7 @@ function set(setting, value) {
 }
 
 function control(setting, label) {
-  const shared = { id: `set-${setting.name}`, "aria-label": label, title: setting.meaning };
+  const shared = { id: `set-${setting.name}`, "aria-label": label, title: setting.name };
   const value = String(state.changes[setting.name] ?? usual(setting));
   const now = (event) => set(setting, event.target.type === "checkbox" ? event.target.checked : event.target.value);
   if (setting.type === "boolean") return el("input", { ...shared, type: "checkbox", role: "switch", class: "switch", checked: value === "true", on: { change: now } });

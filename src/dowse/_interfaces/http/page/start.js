@@ -6,18 +6,21 @@ import * as recent from "./recent.js";
 import { ALL, change, state } from "./state.js";
 
 const LISTED = 6;
-const SIGNS = ['"in this order"', "-without", "begin*", "tag:name", "path:folder"];
+const OPERATORS = ['"these words in order"', "-without", "begin*", "tag:name", "path:folder"];
 
-/** Draws the start: recent searches, new and well linked documents, questions to try. */
+/** Draws the start: recent searches, new and well linked documents, questions that their headings ask. */
 export async function draw() {
   const host = byId("empty");
-  show(host, el("div", { class: "begin", id: "begin" }, searched()), signs());
+  show(host, el("div", { class: "begin", id: "begin" }, searched()), operators());
   const project = state.project;
   const [changed, linked] = await Promise.all([catalogue.documents("modified", LISTED), catalogue.documents("links", LISTED)]);
   const begin = byId("begin");
   if (!begin || state.query.trim() || project !== state.project) return;
   const known = linked.filter((one) => one.links_in > 0);
-  show(begin, searched(), group("Recently changed", changed, (one) => ago(one.modified)), group("Most linked", known, (one) => counted(one.links_in, "link")), questions(known.length ? known : changed));
+  const asked = el("div", { class: "begin-questions" });
+  show(begin, searched(), group("Recently changed", changed, (one) => ago(one.modified)), group("Most linked", known, (one) => counted(one.links_in, "link")), asked);
+  const questions = await catalogue.questions([...known, ...changed]);
+  if (questions.length) show(asked, section("Questions your documents answer", questions.map((query) => row(query, "", () => ask(query)))));
 }
 
 function group(title, documents, said) {
@@ -54,15 +57,8 @@ function searched() {
   return section("Recent searches", queries.map((query) => row(query, "", () => ask(query))), clear);
 }
 
-/** Questions about documents of the user: a title that is a question is asked as it is. */
-function questions(documents) {
-  const short = documents.filter(({ title }) => /^\p{L}.{1,50}$/u.test(title));
-  const asked = short.slice(0, 3).map(({ title }) => (/[?？؟]\s*$/u.test(title) ? title : `What is written about ${title}?`));
-  return asked.length ? section("Try a question", asked.map((query) => row(query, "", () => ask(query)))) : null;
-}
-
-function signs() {
-  return el("div", { class: "examples" }, el("div", { class: "chips" }, SIGNS.map((one) => el("code", { class: "chip" }, one))), el("p", {}, el("kbd", {}, "↓"), " ", el("kbd", {}, "↑"), " choose   ", el("kbd", {}, "Enter"), " read   ", el("kbd", {}, "?"), " all keys"));
+function operators() {
+  return el("div", { class: "examples" }, el("div", { class: "chips" }, OPERATORS.map((one) => el("code", { class: "chip" }, one))), el("p", {}, el("kbd", {}, "↓"), " ", el("kbd", {}, "↑"), " select   ", el("kbd", {}, "Enter"), " read   ", el("kbd", {}, "?"), " all keys and operators"));
 }
 
 const STEPS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3600], ["minute", 60]];

@@ -88,7 +88,7 @@ function draw() {
   else point("good", counted(told.counts.documents, "document"));
   const holds = JSON.stringify([told.project, told.bytes, told.counts]);
   const followed = before && before !== holds && JSON.parse(before)[0] === told.project; // by the watcher
-  if (wasRunning && !job) announce("Indexing has ended.");
+  if (wasRunning && !job) announce("Indexing has finished.");
   if ((wasRunning || followed) && !job) finished();
   before = holds;
   wasRunning = Boolean(job);
@@ -133,12 +133,12 @@ function rows() {
   const behind = [[freshness.new, "new"], [freshness.changed, "changed"], [freshness.deleted, "deleted"]].filter(([number]) => number);
   return [
     [told.project === ALL ? "Projects" : "Folders", told.roots.join(", ")],
-    ["Holds", `${counted(counts.documents, "document")}, ${counted(counts.chunks, "passage")}, ${counted(counts.links, "link")}`],
-    ["With vectors", `${counts.embedded.toLocaleString("en")} of ${counted(counts.chunks, "passage")}`],
+    ["Contents", `${counted(counts.documents, "document")}, ${counted(counts.chunks, "chunk")}, ${counted(counts.links, "link")}`],
+    ["Embedded", `${counts.embedded.toLocaleString("en")} of ${counted(counts.chunks, "chunk")}`],
     ["Size", `${(told.bytes / 1e6).toFixed(1)} MB`],
-    ["Changes", told.watch.error ? `not followed: ${told.watch.error.error} ${told.watch.error.hint}` : told.watch.watching ? "followed as they happen" : "not followed"],
-    ...(told.unread ? [["Not read", `${counted(told.unread, "file")}; the reasons: dowse index`]] : []),
-    ["Folder since then", behind.length ? behind.map(([number, what]) => `${number} ${what}`).join(", ") : "unchanged"],
+    ["Watching for changes", told.watch.error ? `no: ${told.watch.error.error} ${told.watch.error.hint}` : told.watch.watching ? "yes" : "no"],
+    ...(told.unread ? [["Left out", counted(told.unread, "file")]] : []),
+    ["Not indexed yet", behind.length ? behind.map(([number, what]) => `${number} ${what}`).join(", ") : "nothing"],
   ];
 }
 

@@ -1,8 +1,9 @@
-// "Why here?": what each strategy gave, what each stage did, and how many were left, as pictures.
+// "Why here?": what each strategy gave, what each stage did, and how many were left, as pictures; and the switches of the stages.
 
 import * as api from "./api.js";
 import { counted, el, show } from "./dom.js";
 import { contributionsFigure, funnelFigure, short, stepsFigure } from "./figures.js";
+import * as stages from "./stages.js";
 import { home, state } from "./state.js";
 import { ofStage, ofStrategy } from "./words.js";
 
@@ -12,28 +13,28 @@ let asking = new AbortController();
 export async function drawWhy(body, hit, response) {
   asking.abort();
   if (!state.query) {
-    show(body, el("p", { class: "soft" }, "Search for something, and this shows why the document is found, or why it is not."));
+    show(body, el("p", { class: "soft" }, "Search for something to see why the document is found, or why it is not."));
     return;
   }
   if (hit && response) {
-    show(body, verdict(hit), pictures(body, hit), search(body, response));
+    show(body, verdict(hit), pictures(body, hit), search(body, response), stages.panel());
     return;
   }
   asking = new AbortController();
-  show(body, el("p", { class: "soft" }, "Looking …"));
+  show(body, el("p", { class: "soft" }, "Loading …"));
   try {
     const told = await api.explain({ ...state, project: home() }, state.open, asking.signal);
     const best = told.chunks[0];
-    show(body, el("p", { class: "verdict" }, told.why), best ? pictures(body, best) : null, best ? standing(best, told.top_k) : null);
+    show(body, el("p", { class: "verdict" }, told.why), best ? pictures(body, best) : null, best ? standing(best, told.top_k) : null, stages.panel());
   } catch (error) {
     if (error.name !== "AbortError") show(body, el("p", { class: "notice bad", role: "alert" }, `${error.message} ${error.hint ?? ""}`));
   }
 }
 
-/** The place, the strength and the reason, in a sentence. */
+/** The place, the strength and the reason, in a sentence; the number is said on hover. */
 function verdict(hit) {
   const match = hit.match ? `a ${hit.match} match` : "a match";
-  return el("p", { class: "verdict" }, `Result ${hit.rank}: ${match} of ${hit.score.toFixed(2)}${hit.reason ? `, ${hit.reason}` : ""}.`);
+  return el("p", { class: "verdict", title: `Score ${hit.score.toFixed(2)} of 1` }, `Result ${hit.rank} is ${match}${hit.reason ? `: ${hit.reason}` : ""}.`);
 }
 
 function pictures(body, traced) {
@@ -42,7 +43,7 @@ function pictures(body, traced) {
   const idle = traced.steps.filter((one) => !moved.includes(one));
   return [
     traced.places.length
-      ? figure("How it was found", contributionsFigure(traced.places, wide), ["How", "Strategy", "Rank", "Raw score", "Gave"], traced.places.map((one) => [ofStrategy(one.strategy), one.strategy, one.rank ?? "–", one.score.toFixed(3), one.contribution.toFixed(4)]))
+      ? figure("How it was found", contributionsFigure(traced.places, wide), ["Ranked", "Strategy", "Rank", "Raw score", "Contribution"], traced.places.map((one) => [ofStrategy(one.strategy), one.strategy, one.rank ?? "–", one.score.toFixed(3), one.contribution.toFixed(4)]))
       : null,
     moved.length
       ? figure("What changed its score", stepsFigure(moved, wide), ["What it does", "Stage", "Before", "After", ""], traced.steps.map((one) => [ofStage(one.stage), one.stage, one.before.toFixed(4), one.after.toFixed(4), one.dropped]))
@@ -80,7 +81,7 @@ function search(body, response) {
 function standing(chunk, candidates) {
   if (!chunk.standing.length) return null;
   const rows = chunk.standing.map((one) => [ofStrategy(one.strategy), one.rank, one.score.toFixed(3)]);
-  return el("figure", { class: "figure" }, el("figcaption", {}, `Its rank among all passages; each strategy returns its first ${candidates}`), table(["How", "Rank", "Raw score"], rows));
+  return el("figure", { class: "figure" }, el("figcaption", {}, `Its rank among all passages; each strategy returns its first ${candidates}`), table(["Ranked", "Rank", "Raw score"], rows));
 }
 
 function figure(title, picture, head, rows) {

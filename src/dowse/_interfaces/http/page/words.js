@@ -11,8 +11,8 @@ export function set(told) {
   strategies = told.strategy_words ?? {};
 }
 
-/** What a stage does: `Merges near copies`. */
-export const ofStage = (name) => stages[name] ?? spoken(name);
+/** What a stage does: `Drops near copies`; a strategy that is no stage ranks. */
+export const ofStage = (name) => stages[name] ?? (name in strategies ? `Ranks ${strategies[name]}` : spoken(name));
 
 /** How a strategy ranks: `By meaning`. */
 export const ofStrategy = (name) => spoken(strategies[name] ?? name);
