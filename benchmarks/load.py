@@ -113,7 +113,7 @@ def _compared(
     project: str, port: int, paths: Sequence[str], queries: Sequence[str], mode: Mode
 ) -> tuple[float, float]:
     """The mean over the queries of their shortest times: in the library, and over HTTP."""
-    shortest = {place: (math.inf, math.inf) for place in range(len(queries))}
+    shortest = dict.fromkeys(range(len(queries)), (math.inf, math.inf))
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     with Dowse(project) as library:
         for place, query in [*enumerate(queries)] * _ROUNDS:

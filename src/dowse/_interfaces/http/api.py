@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,7 +45,7 @@ _STATUS: tuple[tuple[type[DowseError], int], ...] = (
 _HINTS = {
     404: "See: /api/v1/openapi.json",
     405: "Use one of the methods in the header Allow.",
-    408: "Send the whole request, and at once.",
+    408: "Send the whole request at once.",
     413: "Send less.",
     415: "Send: Content-Type: application/json",
 }
@@ -76,10 +76,10 @@ def _failed(request: Request, error: Exception) -> Response:
         response.headers.update(error.headers or {})
         return response
     if isinstance(error, ClientDisconnect):  # nobody reads that
-        return refusal(400, "The request is not whole.", "Send all of it.")
+        return refusal(400, "The request is incomplete.", "Send all of it.")
     request.scope[ERROR] = "bug"
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return refusal(500, "This is a bug.", "Please report it, with what the server printed.")
+    return refusal(500, "This is a bug.", "Please report it, with the log of the server.")
 
 
 FAILURES: Mapping[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
@@ -94,16 +94,12 @@ FAILURES: Mapping[Any, Callable[[Request, Exception], Response]] = dict.fromkeys
 _AT_ONCE = 8
 
 
-def http_routes(call_of: Callable[[Arguments], ApiCall]) -> Mapping[str, list[HttpRoute]]:
-    """Return the routes below each root: one per path, whatever its methods."""
+def http_routes(call_of: Callable[[Arguments], ApiCall]) -> Iterator[HttpRoute]:
+    """Make the routes: one per path, whatever its methods."""
     limiter = CapacityLimiter(_AT_ONCE)
-    found: dict[str, list[HttpRoute]] = {}
     for address in dict.fromkeys(one.address for one in ROUTES):
         methods: dict[str, Route] = {one.method: one for one in ROUTES if one.address == address}
-        one = next(iter(methods.values()))
-        endpoint = _endpoint(methods, call_of, limiter)
-        found.setdefault(one.root, []).append(HttpRoute(one.path, endpoint, methods=list(methods)))
-    return found
+        yield HttpRoute(address, _endpoint(methods, call_of, limiter), methods=list(methods))
 
 
 def _endpoint(
@@ -126,13 +122,13 @@ async def _arguments(route: Route, request: Request) -> Arguments:
     body = await request.body()
     if not route.body:
         if body:
-            raise Malformed("This takes no body.", "Say it in the address.")
+            raise Malformed("This request takes no body.", "Put the parameters into the address.")
         values: dict[str, list[str]] = {}
         for name, value in given:
             values.setdefault(name, []).append(value)
         return check_arguments(route.takes, values, written=True)
     if given:
-        raise Malformed("This takes no parameters in its address.", "Say it in the JSON.")
+        raise Malformed("This request takes no parameters in the address.", "Put them in the body.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "The body is not declared as JSON")
@@ -147,7 +143,7 @@ def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:
     except RecursionError as error:
         raise Malformed("The body is nested too deeply.", "Send one flat JSON object.") from error
     if not isinstance(values, dict):
-        raise Malformed("The body is not a JSON object.", "Send one, as in: {}")
+        raise Malformed("The body is not a JSON object.", "Send one, such as {}.")
     return check_arguments(rows, values)
 
 

@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import anyio
 from msgspec import Struct, field
@@ -33,33 +33,26 @@ PAGE_POLICY = (
 )
 """What the web page may do: run and show what this server sends, and nothing else."""
 
-SECURITY_HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": PAGE_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
+_SECURITY_HEADERS = Headers(
+    {
+        "Content-Security-Policy": PAGE_POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }
+).raw
 """What every answer carries."""
-
-_SECURITY_HEADERS = Headers(SECURITY_HEADERS).raw
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # What needs the token, or the owner's own user; the page itself holds nothing to hide.
 _SECRET = ("/api/", "/mcp", "/ready", "/metrics")
 _OPEN = frozenset({"/api/", "/api/v1/healthz", "/health"})
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9A-Za-z_.-]+))(?::[0-9]{0,5})?")
-_FOR_OTHERS = "Its owner can let others in with: dowse serve --token-file FILE"
-_ALONE = "Do it without the server."
-_FOR_PAGES = "Open its own page, or allow another one with: dowse serve --cors ORIGIN"
-_API = "/api/v1/"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[0-9a-z._~\[\]:-]+")
 _ASKED_METHOD = "access-control-request-method"
-_CHECKED_AGAIN = "600"  # seconds that a browser remembers what it may ask
-_STREAMS = "/mcp"  # may stay open as long as its client wishes
-_ICON = "/icon.svg"
 
 
 class Limits(Struct, frozen=True):
@@ -143,15 +136,16 @@ class Guard:
         if is_own(scope):  # a process of this user may understand the request otherwise
             if headers.get(SETUP) == setup_of_process() and FOLDER in headers:
                 return too_much
-            return 412, "The server has another version or other settings.", _ALONE
+            return 412, "The server has another version or other settings.", "Work without it."
         hosts = headers.getlist("host")
         named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if named is None or not access.knows((named["address"] or named["name"]).lower()):
-            own = "127.0.0.1 or localhost" if is_local(access.host) else "its address"
-            allow = f"Use {own}, or allow a name with: dowse serve --name NAME"
-            return 421, "Unknown host name in the request.", allow
+            own = "127.0.0.1 or localhost" if is_local(access.host) else "the server's address"
+            hint = f"Use {own}. The owner of the server can allow other names."
+            return 421, "Unknown host name in the request.", hint
         if not origin and _is_from_elsewhere(scope, headers, hosts[0]):
-            return 403, "Pages from elsewhere may not ask this server.", _FOR_PAGES
+            hint = "Open the server's own page. The owner of the server can allow other pages."
+            return 403, "Pages of other sites may not use this server.", hint
         path = scope["path"]
         if too_much or is_preflight or not path.startswith(_SECRET) or path in _OPEN:
             return too_much
@@ -161,7 +155,8 @@ class Guard:
         """Refuse those who may not see what is in the index."""
         if not self._access.token:
             if is_another_user(scope.get("client"), scope.get("server")):
-                return 403, "This server is for another user of this machine.", _FOR_OTHERS
+                hint = "The owner of the server can let others in with a token."
+                return 403, "This server belongs to another user of this machine.", hint
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
         sent = given.strip().encode("latin-1")  # the bytes as they came
@@ -171,8 +166,9 @@ class Guard:
 
     async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
         limits = self._access.limits
-        streams = scope["path"].startswith(_STREAMS)
-        with anyio.move_on_after(math.inf if streams else limits.seconds) as patience:
+        # A stream of MCP may stay open as long as its client wishes.
+        seconds = math.inf if scope["path"].startswith("/mcp") else limits.seconds
+        with anyio.move_on_after(seconds) as patience:
             try:
                 await self._app(scope, _Receiving(receive, limits), sending)
             except Exception:
@@ -212,7 +208,9 @@ class _Sending:
 
     def __init__(self, send: Send, path: str, origin: str) -> None:
         self._send, self._origin = send, origin
-        kept = "max-age=86400" if path == _ICON else "no-cache"  # browsers ask for it at each step
+        kept = (
+            "max-age=86400" if path == "/icon.svg" else "no-cache"
+        )  # browsers ask for it at each step
         self._caching = "no-store" if path.startswith(_SECRET) else kept
         self.begun = False
 
@@ -232,7 +230,7 @@ class _Sending:
 def _excess(scope: Scope, headers: Headers, limits: Limits) -> tuple[int, str, str] | None:
     """Return status, reason and hint, when a request says too much."""
     if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > limits.address:
-        return 414, "The address is too long.", "Send a long query with POST, as JSON."
+        return 414, "The address is too long.", "Send a long query as JSON, with POST."
     size = sum(len(name) + len(value) for name, value in headers.raw)
     if len(headers.raw) > limits.header_count or size > limits.headers:
         return 431, "The headers are too large.", "Send fewer and shorter ones."
@@ -277,7 +275,7 @@ def _allowed_origin(scope: Scope, headers: Headers, origins: Sequence[str]) -> s
     """Return the origin of a request to the API, if it is among these; otherwise empty."""
     named = headers.getlist("origin")
     is_allowed = len(named) == 1 and named[0].lower() in origins
-    return named[0] if is_allowed and scope["path"].startswith(_API) else ""
+    return named[0] if is_allowed and scope["path"].startswith("/api/v1/") else ""
 
 
 def _preflight(headers: Headers) -> Response:
@@ -285,7 +283,7 @@ def _preflight(headers: Headers) -> Response:
     said = {
         "Access-Control-Allow-Methods": "GET, POST",
         "Access-Control-Allow-Headers": "Authorization, Content-Type",
-        "Access-Control-Max-Age": _CHECKED_AGAIN,
+        "Access-Control-Max-Age": "600",  # seconds that a browser remembers it
     }
     if headers.get("access-control-request-private-network") == "true":
         said["Access-Control-Allow-Private-Network"] = "true"

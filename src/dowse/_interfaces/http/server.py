@@ -30,7 +30,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -52,13 +52,9 @@ _HERE = Path(__file__).parent
 PAGE = _HERE / "page"
 """The files of the web page."""
 
-_HEADER_BYTES = 64 << 10  # that are kept while a head has not ended; the guard takes half of it
-_CONNECTIONS = 200  # at once; more are turned away
 _BACKLOG = 128  # connections that may wait to be taken
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE"})  # that are counted by their names
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE = 3  # seconds that requests at hand are given when the server stops
-_LOOK = 2.0  # seconds between two looks at which projects there are
 _RETRY = 30.0  # seconds until a watcher that failed is tried again
 _WATCHERS_END = 10.0  # seconds that watchers are given to finish the files at hand
 _log = logging.getLogger("dowse.web")
@@ -114,25 +110,15 @@ def application(
     async def metrics(_: Request) -> Response:
         return Response(await run_in_threadpool(figures), headers={"Content-Type": CONTENT_TYPE})
 
-    async def described(_: Request) -> Response:
-        return FileResponse(_HERE / "api.html")
-
-    async def openapi(_: Request) -> Response:
-        return FileResponse(_HERE / "openapi.json")
-
-    found = http_routes(partial(ApiCall, pool, watchers))
-    api = [*found[ROOT], Route("/openapi.json", openapi, methods=["GET"])]
-    routes: list[BaseRoute] = [
-        *found[""],
+    described = FileResponse(_HERE / "api.html")
+    routes = [
+        *http_routes(partial(ApiCall, pool, watchers)),
         Route("/metrics", metrics, methods=["GET"]),
         Route("/api", described, methods=["GET"]),
         Route("/api/", described, methods=["GET"]),
-        Mount(ROOT, Router(api, redirect_slashes=False)),
-        Mount("/api", routes=[]),
+        Route(f"{ROOT}/openapi.json", FileResponse(_HERE / "openapi.json"), methods=["GET"]),
+        *([Route("/mcp", mcp.app)] if mcp else []),
     ]
-    routes += [Route("/mcp", mcp.app)] if mcp else []
-    if (PAGE / "index.html").is_file():
-        routes.append(Mount("/", app=StaticFiles(directory=PAGE, html=True)))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -149,6 +135,7 @@ def application(
 
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=FAILURES)
     app.router.redirect_slashes = False
+    app.router.default = StaticFiles(directory=PAGE, html=True)
     others = {"/", "/api", "/metrics", "/mcp", f"{ROOT}/openapi.json"}
     known = frozenset(one.address for one in ROUTES) | others
     return Observed(Guard(app, access), pool.metrics, known)
@@ -247,7 +234,7 @@ class Watchers:
                 self._look()
             except (DowseError, OSError) as error:  # the next look may fare better
                 _log.warning("%s", error)
-            self._stop.wait(_LOOK)
+            self._stop.wait(2.0)
 
     def _look(self) -> None:
         """Begin and end watchers, as projects come and go."""
@@ -474,10 +461,10 @@ class Server(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=_CONNECTIONS,
+                limit_concurrency=200,  # more connections are turned away
                 timeout_keep_alive=5,
                 timeout_graceful_shutdown=_GRACE,
-                h11_max_incomplete_event_size=_HEADER_BYTES,
+                h11_max_incomplete_event_size=64 << 10,  # of a head; the guard takes half of it
             )
         )
 
@@ -523,7 +510,8 @@ class Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        former = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        taken = (signal.SIGINT, signal.SIGTERM)
+        former = {number: signal.signal(number, self.handle_exit) for number in taken}
         try:
             yield
         finally:
@@ -534,8 +522,7 @@ class Server(uvicorn.Server):
 # ── Workers: of the threads of a process, one at a time runs Python, and a search is Python ──
 
 _KEPT = {b"/mcp", b"/metrics", *(one.address.encode() for one in ROUTES if one.kept)}
-_COUNTED = 1.0  # seconds that a worker is given to say what it has counted
-_AGAIN = 1.0  # seconds until a worker that has died is started again
+_WAIT = 1.0  # seconds until a worker must have said what it counted, or is started again
 
 
 class Line:
@@ -607,7 +594,7 @@ class Workers:
             del self._lines[line]
             process.kill()
             process.wait()
-            if not self._stopped.wait(_AGAIN):
+            if not self._stopped.wait(_WAIT):
                 _log.warning("A worker process has died, and another one is started.")
 
     def take(self, link: socket.socket) -> bool:
@@ -624,7 +611,7 @@ class Workers:
         for line in list(self._lines):
             with suppress(OSError, queue.Empty):
                 line.send(None)
-                yield line.heard.get(timeout=_COUNTED)
+                yield line.heard.get(timeout=_WAIT)
 
     def stop(self, server: Server) -> None:
         """Let the workers finish what is under way; those that do not end with this process."""

@@ -25,7 +25,9 @@ def test_the_start_lists_what_is_new_what_is_linked_and_what_to_ask(
     assert dowse("index", notes).code == 0
     page = site.open()
     groups = page.locator(".begin-group")
-    expect(groups.locator("h2")).to_have_text(["Recently changed", "Most linked", "Questions your documents answer"])
+    expect(groups.locator("h2")).to_have_text(
+        ["Recently changed", "Most linked", "Questions your documents answer"]
+    )
     expect(groups.nth(0).locator(".begin-text")).to_contain_text(["Frames", "day"])
     expect(groups.nth(1)).to_contain_text("reference · 2 links")
     groups.nth(2).locator("button").first.click()
