@@ -24,7 +24,6 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from dowse._index.markdown.frontmatter import read_frontmatter
-from dowse._model import Edge
 from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
 from dowse._text.markdown import (
     BLOCK_ID,
@@ -55,18 +54,8 @@ _GIVEN = re.compile(r"""\b(src|alt)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", 
 _TASK = re.compile(r"\[([ xX])\]\s")
 _NO_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math"}
 
-_NOTE = "This takes too much work to show as a page, so it is shown as it is written."
-
-SECONDS = 5.0
-"""How long the rendering of one document may take."""
-
 Targets = Mapping[str, str | None]
 """Where links lead, by what they point at as written; None while they dangle."""
-
-
-def targets_of(edges: Sequence[Edge], document: str) -> Targets:
-    """Map the links of a document to where they lead."""
-    return {edge.link.target: edge.target for edge in edges if edge.source == document}
 
 
 class _TooSlow(Exception):
@@ -74,7 +63,7 @@ class _TooSlow(Exception):
 
 
 def render(
-    text: str, project: str, targets: Targets, first_line: int = 1, seconds: float = SECONDS
+    text: str, project: str, targets: Targets, first_line: int = 1, seconds: float = 5.0
 ) -> str:
     """Render a text of Markdown as sanitised HTML, `first_line` being the number of its first line.
 
@@ -93,7 +82,8 @@ def render(
 
 def _as_text(text: str, above: int) -> str:
     lines = f'data-first-line="{above + 1}" data-last-line="{above + text.count(chr(10)) + 1}"'
-    return f"<p><em>{_NOTE}</em></p>\n<pre {lines}><code>{html.escape(text)}</code></pre>\n"
+    note = "Rendering this document is too much work, so it is shown as plain text."
+    return f"<p><em>{note}</em></p>\n<pre {lines}><code>{html.escape(text)}</code></pre>\n"
 
 
 def _cleaned(rendered: str) -> str:

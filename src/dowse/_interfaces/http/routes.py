@@ -33,7 +33,7 @@ from dowse._config.presets import PRESETS
 from dowse._config.request import build_request, filters_of, option, options_of
 from dowse._config.schema import known_settings, preset_values, settable
 from dowse._index.source.load import read_picture
-from dowse._interfaces.http.render import render, targets_of
+from dowse._interfaces.http.render import render
 from dowse._interfaces.records import (
     CountedListRecord,
     DocumentListRecord,
@@ -67,8 +67,6 @@ if TYPE_CHECKING:
 
 ROOT = "/api/v1"
 """Where the API begins."""
-
-_SWITCHES = ("boolean", "integer", "number")  # types of JSON that have a way to be shown
 
 
 class ApiCall(Struct, frozen=True):
@@ -343,7 +341,7 @@ class SwitchesRecord(Struct, frozen=True):
             kind: Any = msgspec.json.schema(setting.type).get("type")
             if choices:
                 kind = "choice"
-            elif kind not in _SWITCHES:
+            elif kind not in {"boolean", "integer", "number"}:  # which have a way to be shown
                 kind = "string"
             switch = SwitchRecord(
                 name=setting.name,
@@ -515,7 +513,8 @@ def document(call: ApiCall) -> DocumentPageRecord:
         path = engine.path_of(meant.document)
         html = None
         if call["format"] == "html":
-            targets = targets_of(engine.links(shown.document), shown.document)
+            links = (edge for edge in engine.links(shown.document) if edge.source == shown.document)
+            targets = {edge.link.target: edge.target for edge in links}
             html = render(shown.text, engine.project.name, targets, shown.first_line)
         return filled(
             DocumentPageRecord,

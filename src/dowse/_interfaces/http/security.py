@@ -15,6 +15,7 @@ import re
 import socket
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 
 import anyio
 from msgspec import Struct, field
@@ -81,23 +82,20 @@ class Access(Struct, frozen=True):
         if is_local(self.host):
             return name in _LOCAL_NAMES | own
         machine = socket.gethostname().lower()
-        return name in {*own, machine, f"{machine}.local", "localhost"} or _is_address(name)
+        own |= {machine, f"{machine}.local", "localhost"}
+        return name in own or _address(name) is not None
 
 
 def is_local(host: str) -> bool:
     """Say whether only this machine can reach a server that is bound so."""
-    bare = host.strip("[]")
-    return (
-        ipaddress.ip_address(bare).is_loopback if _is_address(bare) else host.lower() == "localhost"
-    )
+    address = _address(host.strip("[]"))
+    return address.is_loopback if address else host.lower() == "localhost"
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with suppress(ValueError):
+        return ipaddress.ip_address(name)
+    return None
 
 
 class Guard:
@@ -153,16 +151,15 @@ class Guard:
 
     def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
         """Refuse those who may not see what is in the index."""
-        if not self._access.token:
-            if is_another_user(scope.get("client"), scope.get("server")):
-                hint = "The owner of the server can let others in with a token."
-                return 403, "This server belongs to another user of this machine.", hint
-            return None
+        token = self._access.token.encode()
         scheme, _, given = headers.get("authorization", "").partition(" ")
         sent = given.strip().encode("latin-1")  # the bytes as they came
-        if scheme.lower() == "bearer" and hmac.compare_digest(sent, self._access.token.encode()):
-            return None
-        return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
+        if token and not (scheme.lower() == "bearer" and hmac.compare_digest(sent, token)):
+            return 401, "The token is missing or wrong.", "Send: Authorization: Bearer TOKEN"
+        if not token and is_another_user(scope.get("client"), scope.get("server")):
+            hint = "The owner of the server can let others in with a token."
+            return 403, "This server belongs to another user of this machine.", hint
+        return None
 
     async def _within_limits(self, scope: Scope, receive: Receive, sending: _Sending) -> None:
         limits = self._access.limits
@@ -208,9 +205,8 @@ class _Sending:
 
     def __init__(self, send: Send, path: str, origin: str) -> None:
         self._send, self._origin = send, origin
-        kept = (
-            "max-age=86400" if path == "/icon.svg" else "no-cache"
-        )  # browsers ask for it at each step
+        # Browsers ask for the icon whenever the address changes.
+        kept = "max-age=86400" if path == "/icon.svg" else "no-cache"
         self._caching = "no-store" if path.startswith(_SECRET) else kept
         self.begun = False
 

@@ -338,15 +338,13 @@ class OwnSocket:
         if path.is_socket():
             path.unlink(missing_ok=True)
         listening = socket.socket(socket.AF_UNIX)
-        former = os.umask(0o177)  # so that there is no moment in which others could open it
         try:
             listening.bind(str(path))
+            path.chmod(0o600)  # before it listens, nobody can open it
             listening.listen(_BACKLOG)
         except OSError:
             listening.close()
             raise
-        finally:
-            os.umask(former)
         self.sockets, self.path, self._made = [listening], str(path), path.lstat().st_ino
 
     def __exit__(self, *_: object) -> None:
