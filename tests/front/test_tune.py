@@ -1,4 +1,4 @@
-"""`dowse tune`, and `dowse eval --self`: what one's own documents say about the settings."""
+"""`dowse tune` and `dowse eval --self`: what one's own documents say about a model and settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dowse._project.workspace import Given
 from dowse._search.fit import LEAST
 from dowse.testing import HashEmbedder
 
-_COUNT = 40  # fewer queries would show no gain that is certain
+_COUNT = 40
 
 
 def _note(number: int) -> str:
@@ -44,80 +44,6 @@ def marked(
     return folder
 
 
-@pytest.fixture
-def spoilt(marked: Path, few_ways: None, dowse: Dowse) -> Path:  # noqa: ARG001  as above
-    """The same, with settings that hardly look at words."""
-    spoilt = {"fuse.keyword": "0.01", "fuse.semantic": "2", "fuse.links": "0"}
-    for name, value in spoilt.items():
-        assert dowse("config", "set", "-p", "marked", name, value).code == 0
-    return marked
-
-
-def _value(dowse: Dowse, name: str) -> object:
-    return dowse("config", "get", "-p", "marked", name, "--json").json["value"]
-
-
-@pytest.mark.usefixtures("marked")
-def test_nothing_to_gain_is_said_with_the_figures(dowse: Dowse) -> None:
-    result = dowse("tune", "-p", "marked", "--yes")
-    assert result.code == 0, result.err
-    assert "Nothing to gain: the present settings rank best." in result.out
-    assert "95 % interval  +0.000 to +0.000" in result.out
-    assert f"{_COUNT} link texts" in result.err
-    assert max(cell_len(line) for line in result.out.split("\n")) <= 80
-
-
-@pytest.mark.usefixtures("spoilt")
-def test_a_real_gain_is_written_for_the_project_when_the_user_agrees(dowse: Dowse) -> None:
-    result = dowse("tune", "-p", "marked", "--yes")
-    assert result.code == 0, result.err
-    assert "These settings rank better" in result.out
-    assert "Written to" in result.out
-    assert isinstance(weight := _value(dowse, "fuse.keyword"), float)
-    assert weight > 0.01
-    assert f"fuse.keyword   0.01 → {weight:g}" in result.out
-    assert "Nothing to gain" in dowse("tune", "-p", "marked", "--yes").out
-
-
-@pytest.mark.usefixtures("spoilt")
-@pytest.mark.parametrize("line", [["--dry-run"], []])
-def test_without_consent_nothing_is_written(dowse: Dowse, line: list[str]) -> None:
-    result = dowse("tune", "-p", "marked", *line)
-    assert result.code == 0
-    assert "These settings rank better" in result.out
-    assert "Nothing was changed. Write these settings with: dowse tune --yes" in result.err
-    assert _value(dowse, "fuse.keyword") == 0.01
-
-
-@pytest.mark.usefixtures("spoilt")
-def test_the_result_is_one_document_and_the_same_every_time(dowse: Dowse) -> None:
-    first = dowse("tune", "-p", "marked", "--json", "--dry-run").json
-    assert first == dowse("tune", "-p", "marked", "--json").json
-    assert first["queries"] == {"link": _COUNT}
-    assert first["real"]
-    assert first["written"] is False
-    assert first["gain"]["low"] > 0
-    written = dowse("tune", "-p", "marked", "--json", "--yes").json
-    assert written["written"]
-    assert {one["name"]: one["better"] for one in written["best"]} == {
-        one["name"]: one["better"] for one in first["best"]
-    }
-
-
-@pytest.mark.usefixtures("spoilt")
-def test_judged_queries_can_be_tuned_on(dowse: Dowse, home: Path) -> None:
-    folder = home / "judged"
-    folder.mkdir()
-    queries = [f'{{"_id": "q{n}", "text": "osprey{n} harbour{n}"}}\n' for n in range(_COUNT)]
-    (folder / "queries.jsonl").write_text("".join(queries), "utf-8")
-    judged = ["query-id\tcorpus-id\tscore\n", *(f"q{n}\tnote-{n}.md\t1\n" for n in range(_COUNT))]
-    (folder / "qrels.tsv").write_text("".join(judged), "utf-8")
-    result = dowse("tune", "-p", "marked", "--on", folder, "--json", "--dry-run")
-    assert result.code == 0, result.err
-    assert result.json["queries"] == {"": _COUNT}
-    assert result.json["real"]
-
-
 def test_documents_without_anything_to_draw_from_are_reported(dowse: Dowse, home: Path) -> None:
     (home / "bare").mkdir()
     (home / "bare" / "a.md").write_text("Only text.\n", "utf-8")
@@ -126,16 +52,6 @@ def test_documents_without_anything_to_draw_from_are_reported(dowse: Dowse, home
         result = dowse("eval", *line, "-p", "bare")
         assert (result.code, result.out) == (2, "")
         assert "No queries can be drawn from the documents of bare." in result.err
-    assert "only 0 queries to tune on" in dowse("tune", "-p", "bare").err
-
-
-def test_what_cannot_be_done_is_reported(marked: Path, dowse: Dowse) -> None:
-    contradiction = dowse("tune", "-p", "marked", "--yes", "--dry-run")
-    assert contradiction.code == 2
-    few = dowse("tune", "-p", "marked", "--per-kind", "3")
-    assert few.code == 2
-    assert "only 3 queries" in few.err
-    assert dowse("tune", "-p", "marked", "--on", marked / "nowhere").code == 2
 
 
 @pytest.mark.usefixtures("marked")
@@ -198,23 +114,16 @@ def test_the_confidence_is_fitted_for_another_model(dowse: Dowse, home: Path) ->
     file.unlink()
     unknown = dowse("search", "qwertz asdfgh", "-p", "workshop", "--json").json
     assert not unknown["no_good_match"]
-    said = dowse("tune", "--confidence", "-p", "workshop")
+    said = dowse("tune", "-p", "workshop")
     assert said.code == 0, said.err
     assert said.out.startswith("Fitted for hash/64: its cosines count as ")
     assert file.read_text("utf-8") == first_run
-    fit = dowse("tune", "--confidence", "-p", "workshop", "--json").json
+    fit = dowse("tune", "-p", "workshop", "--json").json
     assert fit == json.loads(first_run)
     known = dowse("search", "qwertz asdfgh", "-p", "workshop", "--json").json
     assert known["no_good_match"]
     found = dowse("search", "how do I repair the bridge", "-p", "workshop", "--json").json
     assert (found["no_good_match"], found["hits"][0]["match"]) == (False, "strong")
-
-
-@pytest.mark.usefixtures("marked")
-def test_fitting_the_confidence_is_a_job_of_its_own(dowse: Dowse) -> None:
-    refused = dowse("tune", "--confidence", "-p", "marked", "--dry-run")
-    assert (refused.code, refused.out) == (2, "")
-    assert "Leave out the other options" in refused.err
 
 
 def test_the_default_model_needs_no_fit(dowse: Dowse, workshop: Path) -> None:
@@ -225,7 +134,7 @@ def test_the_default_model_needs_no_fit(dowse: Dowse, workshop: Path) -> None:
 
     given = Given(Default())
     assert dowse("index", workshop, "-p", "default", given=given).code == 0
-    said = dowse("tune", "--confidence", "-p", "default", given=given)
+    said = dowse("tune", "-p", "default", given=given)
     assert said.code == 0, said.err
     assert "dowse-docs-2 needs no fit" in said.out
     assert not (workshop.parent / "own/data/projects/default/confidence.json").exists()
@@ -233,6 +142,6 @@ def test_the_default_model_needs_no_fit(dowse: Dowse, workshop: Path) -> None:
 
 @pytest.mark.usefixtures("indexed")
 def test_what_the_confidence_cannot_be_fitted_on_is_reported(dowse: Dowse) -> None:
-    refused = dowse("tune", "--confidence", "-p", "vault")
+    refused = dowse("tune", "-p", "vault")
     assert (refused.code, refused.out) == (2, "")
     assert f"at least {LEAST} documents" in refused.err

@@ -367,9 +367,9 @@ class Related(Struct, frozen=True, kw_only=True):
 class ModelFit(Struct, frozen=True):
     """How the cosines of a model become those that the confidence was fitted with."""
 
-    model: str  # its name, without revision and dimensions
-    scale: float = 1.0
-    shift: float = 0.0
+    model: Annotated[str, "Its name, without revision and dimensions."]
+    scale: Annotated[float, "What its cosines are multiplied with."] = 1.0
+    shift: Annotated[float, "And what is added to that."] = 0.0
 
     def mapped(self, cosine: float) -> float:
         """Return what the default model would have said, on average."""

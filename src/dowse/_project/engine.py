@@ -54,7 +54,7 @@ from dowse._search.listing import (
     list_values,
     whole_graph,
 )
-from dowse._search.pipeline import Retrieved, rank_documents, retrieve_only, run_search
+from dowse._search.pipeline import rank_documents, run_search
 from dowse._search.request import SearchRequest, moment_said
 from dowse._search.state import SearchParts, SearchState
 from dowse._search.understand import KnownWords
@@ -305,11 +305,6 @@ class Engine(AbstractContextManager["Engine"]):
         """
         with self._searching(request) as search:
             return rank_documents(search)
-
-    def find(self, request: SearchRequest) -> Retrieved:
-        """Retrieve what every strategy finds, to be fused in one way or another."""
-        with self._searching(request) as search:
-            return retrieve_only(search)
 
     @contextmanager
     def _searching(self, request: SearchRequest) -> Iterator[SearchState]:

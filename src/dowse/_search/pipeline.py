@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct, field
@@ -62,7 +61,6 @@ from dowse._search.hits import make_hits, missing_from
 from dowse._search.state import SearchState, cap_scores
 from dowse._search.strategies import (
     RetrievalSettings,
-    StrategyWeights,
     compare_names,
     complete_scores,
     follow,
@@ -121,7 +119,6 @@ class SearchStage(Struct, frozen=True):
     when: Callable[[SearchState], bool] | None = None  # what else must hold for it to run
     always: bool = False  # it also runs when it is off, and then does less
     ablated: bool = True  # an ablation measures what it is worth
-    replayed: bool = False  # it orders what was retrieved: tuning runs it again with other options
     needs_vectors: bool = False
     multiplies: bool = False  # what it does to a score is best shown as a factor
 
@@ -191,9 +188,8 @@ RANK_STAGES = (
         "dynamic_weights",
         "Weighs each ranking by how much its scores vary",
         adjust_weights,
-        replayed=True,
     ),
-    SearchStage("fuse", "Merges the rankings into one", fuse, replayed=True),
+    SearchStage("fuse", "Merges the rankings into one", fuse),
     SearchStage(
         "named",
         "Looks for titles like the query",
@@ -209,7 +205,6 @@ RANK_STAGES = (
         gather,
         off={"share": 0.0},
         on={"share": 0.75},
-        replayed=True,
     ),
     SearchStage(
         "recency",
@@ -217,7 +212,6 @@ RANK_STAGES = (
         prefer_recent,
         off={"bias": 0.0},
         ablated=False,  # the files of a test collection are all equally new
-        replayed=True,
         multiplies=True,
     ),
     # It changes no order.
@@ -453,46 +447,3 @@ def _kept_out(search: SearchState) -> dict[str, int]:
         allowed = set(search.meeting([condition]).tolist())
         kept_out[condition.written] = len(found - allowed)
     return kept_out
-
-
-# ── What the strategies retrieved, kept so that the stages can order it with other options ───
-
-
-_BEFORE = tuple(takewhile(lambda stage: not stage.replayed, SEARCH_FLOW))
-_REPLAYED = tuple(stage for stage in SEARCH_FLOW if stage.replayed)
-
-
-class Retrieved(Struct, frozen=True):
-    """A search that has run as far as its fusion; it needs no index any more."""
-
-    _search: SearchState  # with weights of 1, times the factors that its query gave them
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What could not be done, and how to change that."""
-        return tuple(self._search.notices)
-
-    def documents(self, settings: SearchSettings) -> tuple[tuple[str, float], ...]:
-        """Return the documents as settings order them, each by its best chunk and with its score.
-
-        Of the settings only the options of replayed stages count; nothing is cut or dropped.
-        """
-        factors, weights = self._search.weights, settings.fuse.weights
-        restarted = replace(
-            self._search,
-            settings=settings,
-            weights={name: weight * factors[name] for name, weight in weights.items()},
-            candidates=[],
-        )
-        run_stages(restarted, _REPLAYED, {})
-        return documents_of(restarted)
-
-
-def retrieve_only(search: SearchState) -> Retrieved:
-    """Run the stages before fusion, with all that any way of fusing needs."""
-    equal = dict.fromkeys(StrategyWeights.__struct_fields__, 1.0)
-    fuse = replace(search.settings.fuse, method="convex", **equal)
-    search.settings = replace(search.settings, fuse=fuse)
-    run_stages(search, _BEFORE, {})
-    search.stored(search.found_keys())
-    return Retrieved(search)

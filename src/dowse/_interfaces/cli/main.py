@@ -53,7 +53,7 @@ TOPICS = {
     },
     "Measure": {
         "eval": "Measure how well a judged collection is answered.",
-        "tune": "Find the settings that rank best on a project's own documents.",
+        "tune": "Fit the confidence to the embedding model of a project.",
     },
     "Set up": {
         "project": "List, add, describe, move, remove, rename, restore or trust projects.",

@@ -1,4 +1,4 @@
-"""`dowse eval`, `tune`: measure how well queries are answered, and find better settings."""
+"""`dowse eval`, `tune`: measure how well queries are answered, and fit the confidence."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call, Command, pass_call
 from dowse._interfaces.cli.commands.project import setting_names
 from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
+from dowse._model import ModelFit
 from dowse._project.evaluation import (
     NAMES,
     ComparisonRecord,
@@ -30,22 +31,15 @@ from dowse._project.evaluation import (
 from dowse._project.indexing import fit_confidence
 from dowse._project.outputs import check_output, write_output
 from dowse._project.own_queries import (
-    FEW,
-    FOLDS,
     PER_KIND,
-    OwnQuery,
-    TuneRecord,
-    gather_evidence,
     hidden_copy,
-    judged_queries,
     own_collection,
     own_queries,
     told_counts,
-    tune,
 )
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
-from dowse._util.files import real_path, short_path
+from dowse._util.files import real_path
 from dowse._util.messages import counted
 from dowse.errors import UsageError
 
@@ -261,90 +255,20 @@ def _change(difference: float, p: float) -> tuple[str, str]:
     return f"{difference:+.3f}", colour if p < _SURE else ""
 
 
-@click.command(cls=Command, record=TuneRecord)
-@click.option(
-    "--on",
-    type=click.Path(path_type=Path),
-    metavar="SET",
-    help="Judged queries over the documents of the project, as `dowse eval` takes them.",
-)
-@click.option(
-    "--per-kind",
-    type=click.IntRange(min=1),
-    default=PER_KIND,
-    show_default=True,
-    metavar="N",
-    help="Without --on: queries drawn of each kind at most.",
-)
-@click.option(
-    "--confidence",
-    is_flag=True,
-    help="Fit only what the cosines of the embedding model mean, in seconds; nothing else changes.",
-)
-@click.option("--dry-run", is_flag=True, help="Only show what there is to gain.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.command(cls=Command, record=ModelFit)
 @pass_call
-def tune_command(
-    call: Call,
-    *,
-    on: Path | None,
-    per_kind: int,
-    confidence: bool,
-    dry_run: bool,
-    yes: bool,
-) -> None:
-    """Find the settings that rank best on a project's own documents.
+def tune_command(call: Call) -> None:
+    """Fit the confidence to the embedding model of a project.
 
-    Tries how much meaning and words weigh, how their scores are scaled, and how much the chunks of
-    a document help each other. Queries are drawn from the documents: headings, texts of links,
-    descriptions and aliases, asked of a copy of the index that does not hold them. Settings are
-    chosen on four fifths of the queries and judged on the rest, five times over. They are written,
-    for this project alone, when the gain on queries that were not chosen on is more than chance.
-
-    With --confidence, dowse learns how near an answer is by the project's embedding model, so that
-    strong, likely, weak and "no good match" mean what they mean with the default one. The first run
-    of dowse index with another model does this by itself.
+    Models differ in how near an unrelated passage is. dowse asks this model and the default one the
+    same questions about your documents, so that strong, likely, weak and "no good match" mean what
+    they mean with the default model. The first run of dowse index with another model does this by
+    itself. It takes seconds, and changes no ranking.
 
     Examples:
-      dowse tune --dry-run              what is there to gain?
-      dowse tune                        and ask before anything is changed
-      dowse tune --on judged --yes      by queries that you have judged
-      dowse tune --confidence           what "strong" means for another model
-
-    Take it back with: dowse config unset -p NAME SETTING
+      dowse tune
+      dowse tune -p notes --json
     """
-    if confidence and (on or dry_run):
-        raise UsageError("--confidence is a job of its own.", "Leave out the other options.")
-    if dry_run and yes:
-        raise UsageError("--dry-run and --yes contradict each other.", "Use one.")
-    if confidence:
-        _fit_confidence(call)
-        return
-    with call.progress() as announce, call.open(announce) as engine:
-        if on:
-            drawn: Sequence[OwnQuery] = ()
-            asked = judged_queries(read_collection(real_path(on)).queries, engine)
-        else:
-            with engine.read() as reading:
-                drawn = own_queries(reading, per_kind)
-            asked = [query.judged for query in drawn]
-        found = gather_evidence(call.workspace, engine, asked, drawn, announce)
-        record = tune(engine.project.name, found, asked, engine.settings, announce)
-    if not call.json:
-        if drawn:
-            call.remark(told_counts(drawn))
-        call.out.show(draw_tune(record, call.out.width))
-        call.remark(*record.notices)
-    question = f"Write these settings for {record.project}?"
-    if record.real and not dry_run and (yes or call.agrees(question)):
-        record = _written(call, record)
-    if call.json:
-        call.write_json(record)
-    elif record.real and not record.written:
-        call.remark("Nothing was changed. Write these settings with: dowse tune --yes")
-
-
-def _fit_confidence(call: Call) -> None:
     with call.progress() as announce, call.open(announce) as engine:
         fit = fit_confidence(engine, announce)
     if fit is None:
@@ -353,56 +277,9 @@ def _fit_confidence(call: Call) -> None:
             " to which made-up words are further away than these.",
             "Index more documents. Until then, results are called strong by their words alone.",
         )
-    scaled = f"its cosines count as {fit.scale:.2f} × cosine {fit.shift:+.2f}"
-    said = f"Fitted for {fit.model}: {scaled}."
+    said = (
+        f"Fitted for {fit.model}: its cosines count as {fit.scale:.2f} × cosine {fit.shift:+.2f}."
+    )
     if fit == DEFAULT:
         said = f"{fit.model} needs no fit: its confidence was fitted on judged collections."
     call.answer(fit, said)
-
-
-def _written(call: Call, record: TuneRecord) -> TuneRecord:
-    project = call.workspace.projects.get(record.project)
-    for change in record.best:
-        file = call.workspace.change_setting(change.name, str(change.better), project)
-    if not call.json:
-        call.out.say(f"Written to {short_path(file)}.")
-    return replace(record, written=True)
-
-
-def draw_tune(record: TuneRecord, width: int | None) -> Iterator[Text]:
-    """Draw what there is to gain, and by which settings."""
-    asked, total = record.queries, sum(record.queries.values())
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in asked.items() if kind)
-    summary = f": {counted(record.tried, 'setting')} tried on {counted(total, 'query', 'queries')}"
-    yield from sentence(width, (record.project, "bold"), summary, f" ({kinds})" if kinds else "")
-    yield Text()
-    gain = record.gain
-    chance = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.3f}"
-    relative = "" if gain.relative is None else f" ({gain.relative:+.1%})"
-    figures = {
-        "nDCG@10 now": f"{gain.first:.3f}",
-        "tuned": f"{gain.second:.3f}, on queries that were not chosen on",
-        "gain": f"{gain.difference:+.3f}{relative}",
-        "95 % interval": f"{gain.low:+.3f} to {gain.high:+.3f}, {chance}",
-        "queries": f"{gain.wins} better, {gain.ties} as good, {gain.losses} worse",
-    }
-    yield from table([((name, "dim"), figure) for name, figure in figures.items()], width)
-    yield Text()
-    if record.real:
-        agreeing = f" ({record.agreeing} of {FOLDS} parts of the queries chose just these):"
-        yield from sentence(width, ("These settings rank better", "bold"), agreeing)
-        rows = [(f"  {one.name}", f"{_text(one.now)} → {_text(one.better)}") for one in record.best]
-        yield from table(rows, width)
-        return
-    reasons = (
-        (not record.best, "the present settings rank best."),
-        (total < FEW and gain.low > 0, f"fewer than {FEW} queries cannot show it."),
-        (gain.difference <= 0, "what ranks best for some queries does not for others."),
-        (True, "on held-out queries, the gain may be chance."),
-    )
-    why = next(reason for applies, reason in reasons if applies)
-    yield from sentence(width, ("Nothing to gain", "bold"), f": {why}")
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
