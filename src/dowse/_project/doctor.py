@@ -57,33 +57,33 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
     where = workspace.locations
     for about, folder in (("Config", where.config), ("Data", where.data), ("Cache", where.cache)):
         yield _check_folder(about, folder)
-    if not (opened := open_to_others(where)):
-        yield Check("Privacy", "nobody else on this machine can read dowse's files")
+    found = left = open_to_others(where)
+    if found and repair:
+        secure(where)
+        left = open_to_others(where)
+    if left:
+        more = f" and {counted(len(left) - 1, 'more path')}" if len(left) > 1 else ""
+        # What is left after a repair belongs to another user: only the owner can close it.
+        by_owner = f"chown -R $USER {quote(str(left[0]))}"
+        what = f"Others on this machine can read {short_path(left[0])}{more}."
+        advice = by_owner if repair else "dowse doctor --repair"
+        yield Check("Privacy", "dowse's files are open to others", (Finding(what, advice),))
     else:
-        if repair:
-            secure(where)
-            opened = open_to_others(where)
-        if not opened:
-            yield Check("Privacy", "others on this machine could read dowse's files, repaired")
-        else:
-            more = f" and {counted(len(opened) - 1, 'more path')}" if len(opened) > 1 else ""
-            # What is left after a repair belongs to another user: only the owner can close it.
-            by_owner = f"chown -R $USER {quote(str(opened[0]))}"
-            what = f"Others on this machine can read {short_path(opened[0])}{more}."
-            advice = by_owner if repair else "dowse doctor --repair"
-            yield Check("Privacy", "dowse's files are open to others", (Finding(what, advice),))
+        closed = "others on this machine could read dowse's files, repaired"
+        usual = "nobody else on this machine can read dowse's files"
+        yield Check("Privacy", closed if found else usual)
     try:
         origins = workspace.settings(None).origins
         yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
     except DowseError as error:
         yield Check("Settings", "cannot be used", (Finding(error.message, error.hint),))
-    if left := abandoned(where):
-        found = f"{counted(len(left), 'folder')} of commands that were killed"
-        if repair and clear_abandoned(where) == len(left):
-            yield Check("Leftovers", f"{found}, removed")
+    if folders := abandoned(where):
+        said = f"{counted(len(folders), 'folder')} of commands that were killed"
+        if repair and clear_abandoned(where) == len(folders):
+            yield Check("Leftovers", f"{said}, removed")
         else:
-            what = f"{found}, such as {short_path(left[0])}."
-            yield Check("Leftovers", found, (Finding(what, "dowse doctor --repair"),))
+            what = f"{said}, such as {short_path(folders[0])}."
+            yield Check("Leftovers", said, (Finding(what, "dowse doctor --repair"),))
     # A user who wants that onnxruntime reports to its maker is heard; see `dowse.__init__`.
     chosen = os.environ.get("ORT_DISABLE_TELEMETRY")
     on = f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}"
