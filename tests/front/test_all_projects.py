@@ -234,7 +234,7 @@ def test_a_server_of_one_project_shows_it_alone(workspace: Workspace, several: P
 def test_a_project_says_what_is_in_it(several: Path, service: EnginePool, dowse: Dowse) -> None:
     readme = "How the masts of the stations are built and kept."
     assert dowse("project", "describe", "work").out.strip() == readme
-    assert "Nothing is said of it." in dowse("project", "describe", "home").out
+    assert "It has no description." in dowse("project", "describe", "home").out
     (several / "home/dowse.toml").write_text('[project]\ndescription = "Plants and water."\n')
     assert dowse("project", "describe", "home").out.strip() == "Plants and water."
     dowse("project", "describe", "home", "My own", "garden.")

@@ -22,7 +22,8 @@ def test_a_result_is_named_by_its_place(dowse: Dowse) -> None:
     for place, document in enumerate(dict.fromkeys(found), start=1):
         assert _why(dowse, "station frame", "--doc", document).startswith("It is result ")
         if place == 1:
-            assert _why(dowse, "station frame", "--doc", document) == "It is result 1."
+            told = _why(dowse, "station frame", "--doc", document)
+            assert told == "It is result 1: 2nd by meaning, 1st by words."
 
 
 @pytest.mark.usefixtures("notes")
@@ -39,7 +40,8 @@ def test_the_stage_that_dropped_it_is_named(dowse: Dowse) -> None:
     texts = [hit["document"] for hit in dowse("search", *query, "--json").json["hits"]]
     other = next(n for n in ("guides/copy.md", "guides/restore.md") if n not in texts[:1])
     told = _why(dowse, *query, "--min-confidence", "1", "--doc", other)
-    assert "was dropped by threshold: confidence " in told
+    assert "was left out: confidence " in told
+    assert told.endswith("(threshold).")
     cut = dowse("explain", *query, "-n", "1", "--doc", other).out
     assert "and only the first result is shown." in " ".join(cut.split())
     assert "dropped by top_n" in cut
@@ -48,7 +50,7 @@ def test_the_stage_that_dropped_it_is_named(dowse: Dowse) -> None:
 @pytest.mark.usefixtures("notes")
 def test_no_strategy_found_it(dowse: Dowse) -> None:
     told = _why(dowse, "lighthouse", "--mode", "keyword", "--doc", "day.txt")
-    assert told == "No strategy placed it among its first 50: keyword does not find it."
+    assert told == "It is not among the first 50 of any ranking: not found by words."
 
 
 @pytest.mark.usefixtures("notes")
@@ -70,7 +72,7 @@ def test_the_json_shape(dowse: Dowse) -> None:
     assert (shape["document"], shape["found"], shape["why"]) == (
         "lonely.md",
         True,
-        "It is result 1.",
+        "It is result 1: 6th by meaning, 1st by words.",
     )
     assert shape["failed"] == []
     chunk = shape["chunks"][0]
@@ -86,7 +88,7 @@ def test_the_json_shape(dowse: Dowse) -> None:
 @pytest.mark.usefixtures("indexed")
 def test_what_could_not_rank_is_not_accused(dowse: Dowse) -> None:
     told = _why(dowse, "bottle", "--doc", "Home")
-    assert told == "No strategy placed it among its first 50: keyword does not find it."
+    assert told == "It is not among the first 50 of any ranking: not found by words."
 
 
 @pytest.mark.usefixtures("notes")
@@ -133,8 +135,8 @@ def _outcome(
                 )
             ),
             (
-                "Its best chunk (lines 10–24) was dropped by near_dedup:"
-                " nearly the same text as b.md:3."
+                "Its best chunk (lines 10–24) was left out: nearly the same text as b.md:3"
+                " (near_dedup)."
             ),
         ),
         (
@@ -146,10 +148,7 @@ def _outcome(
                 _outcome(StrategyRank("semantic", 112, 0.2), lines=(1, 2)),
                 _outcome(StrategyRank("semantic", 57, 0.311), lines=(3, 4)),
             ),
-            (
-                "No strategy placed it among its first 10: semantic ranks it 57th (0.31),"
-                " keyword does not find it."
-            ),
+            ("It is not among the first 10 of any ranking: 57th by meaning, not found by words."),
         ),
         (
             _explanation(
@@ -159,14 +158,11 @@ def _outcome(
                     lines=(1, 2),
                 )
             ),
-            (
-                "No strategy placed it among its first 10: semantic ranks it 1,021st (0.10),"
-                " keyword ranks it 113th (2.00)."
-            ),
+            ("It is not among the first 10 of any ranking: 1,021st by meaning, 113th by words."),
         ),
         (
             _explanation(_outcome(StrategyRank("semantic", 2, 0.5), lines=(1, 2))),
-            "semantic ranks it 2nd (0.50), but no chunk of it fulfils all conditions at once.",
+            "It is 2nd by meaning, but no chunk of it fulfils all conditions at once.",
         ),
     ],
 )

@@ -28,7 +28,7 @@ def test_what_belongs_to_a_document(dowse: Dowse) -> None:
     assert "journal/day.txt" in groups["Links to"]
     assert "guides/copy.md  A copy" in groups["Linked from"]
     assert re.search(r"\n  -?\d\.\d\d  \S+", groups["Similar"])
-    assert groups["Leads nowhere yet"].split("\n")[1] == "  nowhere at all"
+    assert groups["Unresolved links"].split("\n")[1] == "  nowhere at all"
     assert "Same community" in dowse("related", "copy").out
 
 
@@ -55,7 +55,7 @@ def test_a_document_on_its_own(home: Path, dowse: Dowse) -> None:
     (home / "one").mkdir()
     (home / "one/a.md").write_text("# Alone\n\nNothing else is here.\n", "utf-8")
     assert dowse("index", home / "one").code == 0
-    assert "Nothing is linked with it" in dowse("related", "a.md").err
+    assert "No other document is linked to it" in dowse("related", "a.md").err
 
 
 @pytest.mark.usefixtures("notes")

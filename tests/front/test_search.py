@@ -322,7 +322,7 @@ def test_what_came_near_is_reported(dowse: Dowse) -> None:
     line = ["search", "restore database", "--min-confidence", "1", "-n", "2"]
     result = dowse(*line)
     assert (result.code, result.out) == (0, "")
-    assert "Nothing found.\nThe nearest results, below the least confidence:\n 1 " in result.err
+    assert "Nothing found.\nThe nearest results, below the minimum confidence:\n 1 " in result.err
     assert "guides/restore.md" in result.err
     shape = dowse(*line, "--json").json
     assert shape["hits"] == []

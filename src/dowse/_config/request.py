@@ -73,9 +73,12 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter("path", "Filter by the beginning of the path.", "texts", example="guides/"),
     Parameter(
-        "after", "Filter by date: since 2024-06-30, 2024, yesterday, 7d.", "date", example="7d"
+        "after",
+        "Filter by date: changed since 2024-06-30, 2024, yesterday, 7d.",
+        "date",
+        example="7d",
     ),
-    Parameter("before", "Filter by date: changed before it.", "date", example="2025"),
+    Parameter("before", "Filter by date: changed before this.", "date", example="2025"),
     Parameter(
         "where",
         "Filter by a field of the frontmatter: status=draft, rating>3.",
@@ -140,7 +143,7 @@ OPTIONS: tuple[Parameter, ...] = (
     Parameter("set", "Any other setting, for this call: fuse.keyword=2.", "assignments"),
     Parameter(
         "max_tokens",
-        "Most tokens to return: the best texts, the last one cut.",
+        "Return at most this many tokens: the best texts, the last one cut.",
         "integer",
         low=1,
         high=1_000_000,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dowse._model import ChunkOutcome, Explanation, StrategyRank
 from dowse._search.state import SearchState
-from dowse._search.strategies import Strategy, rankers
+from dowse._search.strategies import STRATEGIES, Strategy, rankers
 
 
 def explain(search: SearchState, document_id: str) -> Explanation:
@@ -94,7 +94,7 @@ def why(explanation: Explanation, strategies: Sequence[str]) -> str:
     if best is None:
         return "It has no text that could be found."
     if best.rank is not None:
-        return f"It is result {best.rank}."
+        return f"It is result {best.rank}{_places(best.standing)}."
     if len(failed) == 1:
         return f"The condition {failed[0]} keeps it out."
     if failed:
@@ -110,7 +110,7 @@ def _dropped(best: ChunkOutcome, top_n: int) -> str:
     if step.stage == "top_n":
         shown = "the first result is" if top_n == 1 else f"the first {top_n} are"
         return f"{chunk} came out at {step.dropped}, and only {shown} shown."
-    return f"{chunk} was dropped by {step.stage}: {step.dropped}."
+    return f"{chunk} was left out: {step.dropped} ({step.stage})."
 
 
 def _unplaced(explanation: Explanation, strategies: Sequence[str]) -> str:
@@ -120,16 +120,23 @@ def _unplaced(explanation: Explanation, strategies: Sequence[str]) -> str:
             best[place.strategy] = place
     within = [place for place in best.values() if place.rank <= explanation.top_k]
     if within:  # it would have been handed over, had it been allowed to
-        return f"{_ranks(within[0])}, but no chunk of it fulfils all conditions at once."
+        return f"It is {_rank(within[0])}, but no chunk of it fulfils all conditions at once."
     reasons = [
-        _ranks(best[strategy]) if strategy in best else f"{strategy} does not find it"
+        _rank(best[strategy]) if strategy in best else f"not found {_HOW[strategy]}"
         for strategy in strategies
     ]
-    said = f"No strategy placed it among its first {explanation.top_k}"
+    said = f"It is not among the first {explanation.top_k} of any ranking"
     return f"{said}: {', '.join(reasons)}." if reasons else f"{said}."
 
 
-def _ranks(place: StrategyRank) -> str:
+def _places(standing: Sequence[StrategyRank]) -> str:
+    return f": {', '.join(map(_rank, standing))}" if standing else ""
+
+
+def _rank(place: StrategyRank) -> str:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(place.rank % 10, "th")
     ending = "th" if place.rank % 100 in {11, 12, 13} else ending
-    return f"{place.strategy} ranks it {place.rank:,}{ending} ({place.score:.2f})"
+    return f"{place.rank:,}{ending} {_HOW[place.strategy]}"
+
+
+_HOW = {one.name: one.meaning for one in STRATEGIES}

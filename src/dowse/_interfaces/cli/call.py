@@ -245,7 +245,7 @@ def global_options() -> list[click.Option]:
         option(
             ["-p", "--project"],
             metavar="NAME",
-            help="Project to use; by default that of the current folder. A search takes `all`.",
+            help="The project; by default that of the current folder. `all` means all of them.",
             shell_complete=_project_names,
         ),
         option(["--json"], is_flag=True, help="Print one JSON document, also for errors."),

@@ -27,7 +27,7 @@ TOPICS = {
         "search": "Find the passages that answer a query.",
         "answer": "Answer a question from the documents, with its sources.",
         "explain": "Say why a document is, or is not, among the results.",
-        "related": "Show what belongs to a document.",
+        "related": "Show documents related to a document.",
         "graph": "Export the documents and the links between them.",
         "get": "Show a document, or some lines of it.",
         "open": "Open a file in your editor, at the line.",
@@ -38,7 +38,7 @@ TOPICS = {
         "fields": "List the fields of the frontmatter, with how many documents have each.",
     },
     "Serve": {
-        "serve": "Serve the web page, the JSON API and MCP, with everything warm.",
+        "serve": "Serve the web page, the JSON API and MCP, with indexes and model loaded.",
         "mcp": "Serve agents over the Model Context Protocol.",
         "skill": "Teach an agent when and how to use dowse.",
     },
@@ -49,7 +49,7 @@ TOPICS = {
         "reset": "Empty the index; documents stay as they are.",
         "export": "Write a project into one file: texts, chunks and vectors.",
         "move": "Move the index to a database that machines share, or back.",
-        "import": "Make a project of a file that `dowse export` wrote.",
+        "import": "Make a project from a file that `dowse export` wrote.",
     },
     "Measure": {
         "eval": "Measure how well a judged collection is answered.",
@@ -124,8 +124,8 @@ def cli(context: click.Context, version: bool) -> None:
 
     Other names work too: query and find for search, update, add and init for index.
 
-    Exit codes: 0 fine, 1 failed, 2 wrong call, 3 indexed but some files were left out, 4 the index
-    cannot serve, 5 another process is writing, 70 a bug, 130 interrupted.
+    Exit codes: 0 success, 1 failure, 2 wrong usage, 3 indexed but some files were left out, 4 the
+    index cannot be used, 5 another process is writing, 70 a bug, 130 interrupted.
     """
     if version:
         context.exit(context.invoke(context.command.get_command(context, "version")))  # type: ignore[attr-defined]

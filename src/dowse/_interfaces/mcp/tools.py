@@ -427,7 +427,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     }
     dangling = [visible_line(one) for one in related.dangling]
     document = visible_line(related.document)
-    lines = [*_heading(notices), f"\n# Belongs to {coded(document)}"]
+    lines = [*_heading(notices), f"\n# Related to {coded(document)}"]
     links = {}
     for heading, group in groups.values():
         lines += [f"\n## {heading}\n"] if group else []
@@ -436,7 +436,7 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
             lines.append(f"- {coded(one['document'])} {coded(one['title'])}{cosine}")
             links[one["uri"]] = ResourceLink(one["uri"], one["document"], one["title"])
     if dangling:
-        lines += ["\n## Leads nowhere yet\n", *(f"- {coded(one)}" for one in dangling)]
+        lines += ["\n## Unresolved links\n", *(f"- {coded(one)}" for one in dangling)]
     structured = {
         "project": project,
         "about": QUOTED,
@@ -672,7 +672,7 @@ def _quoting(*fields: str) -> tuple[str, ...]:
     return ("project", "about", *fields, "notices")
 
 
-_PROJECT = Parameter("project", "Which project, or all; all if unclear.")
+_PROJECT = Parameter("project", "A project, or all; all if unclear.")
 _COMPACT = Parameter(
     "compact", "One line per result; without it, only weak results are lines.", "boolean"
 )
@@ -731,7 +731,7 @@ TOOLS = (
         (
             Parameter(
                 "references",
-                'For example ["guides/restore.md:12-31"].',
+                'Such as ["guides/restore.md:12-31"].',
                 "texts",
                 required=True,
                 low=1,
@@ -746,12 +746,18 @@ TOOLS = (
     ToolSpec(
         "related_documents",
         "Related documents",
-        "What belongs to a document: links from and to it, its community, what is similar by"
-        " meaning, and links that lead nowhere.",
+        "Documents related to a document: links from and to it, its community, similar ones; and"
+        " its unresolved links.",
         (
             Parameter("reference", "As for get_document.", required=True),
             _PROJECT,
-            replace(option("n"), meaning="Most of each kind.", high=1_000, default=10, setting=""),
+            replace(
+                option("n"),
+                meaning="At most this many of each kind.",
+                high=1_000,
+                default=10,
+                setting="",
+            ),
         ),
         _quoting("document", "links_to", "linked_from", "community", "similar", "dangling"),
         related_documents,
@@ -759,12 +765,12 @@ TOOLS = (
     ToolSpec(
         "browse",
         "Browse folders, tags and fields",
-        "What there is to filter by: folders, tags and frontmatter fields with their values, each"
-        " with how many documents have it. With path, also the documents there.",
+        "Folders, tags and frontmatter fields to filter by, with values, and how many documents"
+        " have each. With path, also the documents there.",
         (
             replace(option("path"), meaning="Only below these folders."),
             _PROJECT,
-            replace(option("n"), meaning="Most of each kind.", default=30, setting=""),
+            replace(option("n"), meaning="At most this many of each kind.", default=30, setting=""),
         ),
         _quoting("folders", "tags", "fields"),
         browse,
@@ -772,7 +778,7 @@ TOOLS = (
     ToolSpec(
         "recent",
         "Recent changes",
-        "Which documents changed last, newest first.",
+        "Documents that changed last, newest first.",
         (
             replace(option("after"), name="since", meaning="2024-06-30, yesterday, 7d."),
             replace(option("path"), meaning=""),
@@ -785,8 +791,8 @@ TOOLS = (
     ToolSpec(
         "project_info",
         "Projects and their state",
-        "Which projects there are; of one of them how many documents, which model, whether the"
-        " index is up to date or being built, and what is missing and why.",
+        "The projects; how many documents each has, its model, whether its index is up to date or"
+        " being built, and what is missing and why.",
         (_PROJECT,),
         ("projects", "missing", "notices"),
         project_info,

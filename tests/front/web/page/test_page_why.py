@@ -35,7 +35,7 @@ def test_what_changed_nothing_is_folded(site: Any) -> None:
 
 def test_why_not_here_is_reported_for_a_document_that_was_not_found(site: Any) -> None:
     page = site.open("#q=restore&mode=keyword&open=lonely.md&tab=why")
-    expect(page.locator(".verdict")).to_contain_text("keyword does not find it")
+    expect(page.locator(".verdict")).to_contain_text("not found by words")
 
 
 def test_switches_show_their_effect_at_once(site: Any) -> None:

@@ -59,25 +59,25 @@ class ImportRecord(Struct, frozen=True):
     multiple=True,
     metavar="PATH",
     type=click.Path(path_type=Path, exists=True),
-    help="Where its documents lie here, if they do; several in the order of the project's folders.",
+    help="Where its documents are on this machine, if they are; repeat it for each folder.",
 )
 @click.option(
     "--replace",
     is_flag=True,
-    help="Take the place of the project of that name, if there is one; its settings stay.",
+    help="Replace the project of that name, if there is one; its settings stay.",
 )
 @pass_call
 def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: bool) -> None:
-    """Make a project of a file that `dowse export` wrote.
+    """Make a project from a file that `dowse export` wrote.
 
-    It can be searched by words at once, and by meaning where its model is there. -p gives it
-    another name. A file that is damaged, or something else, changes nothing.
+    It can be searched by words at once, and by meaning if its model is on this machine. -p gives it
+    another name. A file that is damaged, or no export, changes nothing.
 
     Examples:
       dowse import ~/notes.dowse
       dowse import ~/notes.dowse -p theirs
       dowse import ~/notes.dowse --root ~/notes     the documents are here, too
-      dowse import ~/notes.dowse --replace          instead of the one that is there
+      dowse import ~/notes.dowse --replace          in place of the project that is there
     """
     with call.progress() as announce:
         imported = import_project(
@@ -97,9 +97,16 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
 
 
 @click.command(cls=Command, record=MoveRecord)
-@click.option("--to", required=True, metavar="URL", help="The database, or here for the folder.")
-@click.option("--name", metavar="NAME", help="Name of the index there, for machines that share it.")
-@click.option("--search", metavar="WHAT", help="What searches there, as store.search says it.")
+@click.option(
+    "--to",
+    required=True,
+    metavar="URL",
+    help="The database, or `here` for the folder of the project.",
+)
+@click.option(
+    "--name", metavar="NAME", help="Name of the index there, if several machines share it."
+)
+@click.option("--search", metavar="WHAT", help="What searches there: a value of store.search.")
 @click.option("--token-env", metavar="NAME", help="Environment variable that holds the password.")
 @click.option("--keep", is_flag=True, help="Keep the index where it was as well.")
 @pass_call
@@ -115,7 +122,7 @@ def move_command(  # noqa: PLR0917  (its options)
 
     Documents, chunks, vectors, links and words move; no model runs. A move that was interrupted
     goes on where it stopped. At the end both sides are compared by their counts and by a sample of
-    searches. Only then the project switches to the new place, and the old index is removed.
+    searches. Only then does the project switch to the new place; the old index is removed.
 
     Examples:
       dowse move --to postgresql://dowse@10.0.0.5/search --token-env DATABASE_PASSWORD

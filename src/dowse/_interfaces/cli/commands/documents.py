@@ -115,14 +115,14 @@ _INDENT = 2
     default=10,
     show_default=True,
     metavar="N",
-    help="How many of each kind at most.",
+    help="Show at most this many of each kind.",
 )
 @pass_call
 def related_command(call: Call, reference: str, limit: int) -> None:
-    """Show what belongs to a document.
+    """Show documents related to a document.
 
-    What it links to, what links to it, what else is in its community, and what is similar, with
-    the cosine; then links of it that lead nowhere yet. DOC is what `dowse get` takes.
+    These are the documents that it links to or that link to it, others in its community, and
+    similar ones with their cosine. Its unresolved links come last. DOC is what `dowse get` takes.
 
     Examples:
       dowse related guides/restore-the-database.md
@@ -145,7 +145,7 @@ def related_command(call: Call, reference: str, limit: int) -> None:
     }
     call.answer(related, lambda width: _draw_related(related, groups, width))
     if not any(groups.values()) and not related.dangling:
-        call.remark("Nothing is linked with it, and nothing is known to be similar.")
+        call.remark("No other document is linked to it or similar to it.")
 
 
 def _draw_related(
@@ -161,7 +161,7 @@ def _draw_related(
             yield from sentence(width, cosine, (one.id, "cyan"), "  ", one.title, indent=_INDENT)
     if related.dangling:
         yield Text()
-        yield line(("Leads nowhere yet", "bold"))
+        yield line(("Unresolved links", "bold"))
     for name in related.dangling:
         yield from sentence(width, name, indent=_INDENT)
 
@@ -182,9 +182,8 @@ class OpenRecord(Struct, frozen=True):
 def open_command(call: Call, reference: str, editor: str, only_print: bool) -> None:
     """Open a file in your editor, at the line.
 
-    N is a place in the last list of results; REFERENCE is anything that `dowse get` takes. The
-    editor is that of the setting open.editor, or of $VISUAL or $EDITOR; without any, the system
-    opens the file.
+    N is the number of a result in the last list; REFERENCE is anything that `dowse get` takes. The
+    editor is that of open.editor, $VISUAL or $EDITOR; without any, the system opens the file.
 
     Examples:
       dowse open 2                          the second result of the last search
@@ -251,14 +250,14 @@ def _run(command: list[str]) -> None:
     "--format",
     "form",
     type=click.Choice(["json", "dot"]),
-    help="JSON, which is the default, or the language of Graphviz.",
+    help="JSON (the default), or the language of Graphviz.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write to this file, outside of the folders of all projects.",
+    help="Write to this file, which must be outside all project folders.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @pass_call
@@ -332,13 +331,13 @@ _SHOWN = 3  # values of each field on a line
 _ALL = 1_000_000  # values, where one field is listed
 
 _since = click.option(
-    "--since", default="", metavar="DATE", help="Only since: 2024-06, yesterday, 7d."
+    "--since", default="", metavar="DATE", help="Only what changed since 2024-06, yesterday, 7d."
 )
 _path = click.option(
     "--path",
     multiple=True,
     metavar="PATH",
-    help="Only documents whose path begins so. Can be repeated.",
+    help="Only documents whose path begins with this. Can be repeated.",
     shell_complete=FILTERS["path"],
 )
 
@@ -352,7 +351,7 @@ def _limit(default: int | None = None) -> Callable[[Any], Any]:
         default=default,
         show_default=default is not None,
         metavar="N",
-        help="How many at most." if default else "How many at most; by default all.",
+        help="Show at most this many." if default else "Show at most this many; by default all.",
     )
 
 
@@ -389,13 +388,13 @@ def _nothing(since: str) -> str:
 @click.command(cls=Command, record=DocumentsRecord)
 @click.argument("pattern", required=False, metavar="[PREFIX|GLOB]")
 @click.option(
-    "-l", "--long", "detailed", is_flag=True, help="Id, date, size and number of chunks too."
+    "-l", "--long", "detailed", is_flag=True, help="Also show id, date, size and number of chunks."
 )
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
     default="path",
-    help="By path, newest first, or first what most documents link to.",
+    help="By path, by date (newest first), or by links to it (most first).",
 )
 @_since
 @_limit()
@@ -405,13 +404,13 @@ def ls_command(
 ) -> None:
     """List the documents of the index.
 
-    With PREFIX only those whose path begins so, with a GLOB (which has one of * ? [) those whose
-    whole path matches.
+    With PREFIX, only those whose path begins with it. With a GLOB (it has *, ? or [), only those
+    whose whole path matches.
 
     Examples:
       dowse ls                    all documents, one path to a line
       dowse ls guides/ --long     with id, date, size and number of chunks
-      dowse ls "*-zh.md"          * stands for anything, also for /
+      dowse ls "*-zh.md"          * matches anything, also /
       dowse ls --sort links -n 10  the documents that most others link to
     """
     with call.open_to_search() as searched:

@@ -50,7 +50,7 @@ from dowse.errors import UsageError
     "--save",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Keep what was found as a TREC run file, outside of the folders of all projects.",
+    help="Save what was found as a TREC run file, outside all project folders.",
 )
 @click.option("--force", is_flag=True, help="With --save: overwrite a file that is there already.")
 @click.option(
@@ -59,26 +59,26 @@ from dowse.errors import UsageError
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=setting_names,
-    help="Any setting, of a search or of the index, for this once.",
+    help="Any setting, of a search or of the index, for this run.",
 )
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="A named set of settings.")
 @click.option(
     "--compare",
     nargs=2,
     metavar="A B",
-    help="Whether B is better than A: each a preset, a NAME=VALUE, or default.",
+    help="Tell whether B is better than A; each is a preset, a NAME=VALUE, or default.",
 )
 @click.option(
     "--queries",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Ask so many of the queries only, always the same ones.",
+    help="Ask only this many of the queries, always the same ones.",
 )
 @click.option(
     "--self",
     "own",
     is_flag=True,
-    help="Instead of SET: queries drawn from the project's own documents.",
+    help="Instead of SET, draw queries from the project's own documents.",
 )
 @click.option(
     "--per-kind",
@@ -86,7 +86,7 @@ from dowse.errors import UsageError
     default=PER_KIND,
     show_default=True,
     metavar="N",
-    help="With --self: queries drawn of each kind at most.",
+    help="With --self: draw at most this many queries of each kind.",
 )
 @pass_call
 def eval_command(
@@ -118,11 +118,11 @@ def eval_command(
     only because it links to the answer does not count.
 
     Examples:
-      dowse eval benchmarks/corpus                       measure the settings as they hold
+      dowse eval benchmarks/corpus                       measure the current settings
       dowse eval SET --preset seed-a --save seed-a.run   and keep the run
       dowse eval SET --compare seed-a default            is the second better?
       dowse eval SET --compare default fuse.keyword=2
-      dowse eval --self -p notes                         by queries out of the notes
+      dowse eval --self -p notes                         with queries drawn from the notes
     """
     refusals = (
         (compare and save, "--save keeps one run, and --compare makes two.", "Use one."),

@@ -49,7 +49,11 @@ def _shard(context: click.Context, parameter: click.Parameter, text: str | None)
 
 @click.command(cls=Command, record=IndexReport)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
-@click.option("--rebuild", is_flag=True, help="Empty the index first; known vectors are kept.")
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Empty the index first; vectors that are still right are reused.",
+)
 @click.option(
     "--shard",
     callback=_shard,
@@ -62,7 +66,7 @@ def _shard(context: click.Context, parameter: click.Parameter, text: str | None)
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for another process that is writing.",
+    help="How long to wait while another process is writing.",
 )
 @pass_call
 def index_command(
@@ -217,9 +221,8 @@ _log = logging.getLogger("dowse.watch")
 def watch_command(call: Call, log_format: str, log_level: str) -> None:
     """Update the index whenever the folder changes.
 
-    Runs until Ctrl-C, which lets it finish the files at hand; a second one stops it at once.
-    Searches go on meanwhile, in this and other processes. With --json it prints one JSON document
-    to a line, one for each time that something has changed.
+    Runs until Ctrl-C, and then finishes the files that it is reading; a second Ctrl-C stops it at
+    once. Searching works meanwhile. With --json, it prints one line of JSON for each update.
 
     Examples:
       dowse watch
@@ -319,10 +322,10 @@ def draw_status(status: Status, width: int | None) -> list[Text]:
         ("Chunks", f"{counts.chunks:,} in {counted(counts.sections, 'section')}"),
         ("Vectors", f"{counts.embedded:,} of {counts.chunks:,} chunks"),
         ("Model", str((status.stamp or {}).get("model", "none yet"))),
-        ("Links", f"{counts.links:,}, of which {counts.dangling:,} lead nowhere yet"),
+        ("Links", f"{counts.links:,}, of which {counts.dangling:,} are unresolved"),
         ("Code", counted(counts.code_blocks, "block")),
         ("Terms", f"{counts.terms:,}"),
-        ("Communities", f"{counts.communities:,} of documents that link to each other"),
+        ("Communities", f"{counts.communities:,} groups of linked documents"),
         ("State", _state_of(status)),
         ("Left out", (unread, "yellow") if unread else ""),
         ("Secrets", f"{counts.secrets:,} left out (read.redact)" if counts.secrets else ""),
@@ -360,8 +363,8 @@ class ResetRecord(Struct, frozen=True):
 def reset_command(call: Call, yes: bool) -> None:
     """Empty the index; documents stay as they are.
 
-    Vectors that are known already are kept, so that indexing again is quick. To forget a project
-    with everything that dowse keeps of it: dowse project remove NAME.
+    Vectors are kept, so that indexing again is quick. To forget a project with everything that
+    dowse keeps of it: dowse project remove NAME.
 
     Examples:
       dowse reset

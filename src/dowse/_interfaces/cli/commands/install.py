@@ -49,32 +49,35 @@ def _client(name: str) -> Client:
 
 @click.command("install", cls=Command, record=InstallRecord)
 @click.option(
-    "--client", "name", required=True, type=_NAMES, help="The program that is to use dowse."
+    "--client", "name", required=True, type=_NAMES, help="The program that will use dowse."
 )
 @click.option(
-    "--write", "writes", is_flag=True, help="Change its configuration, after making a copy."
+    "--write",
+    "writes",
+    is_flag=True,
+    help="Add the entry to its configuration, after making a copy.",
 )
 @click.option(
     "--scope",
     type=click.Choice(["user", "folder"]),
     default="user",
     show_default=True,
-    help="Where the entry applies: everywhere, or in the current folder alone.",
+    help="Where the entry applies: everywhere, or only in the current folder.",
 )
 @click.option(
     "--file",
     "file",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Its configuration, where it is not in the usual place.",
+    help="Its configuration file, if that is not in the usual place.",
 )
 @pass_call
 def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Path | None) -> None:
     """Add dowse to the configuration of a client.
 
-    Prints what belongs into the client's configuration, or writes it there: what else is in the
-    file stays, and a copy of it is made first. An entry that cannot be written without loss, as
-    into JSON with comments, is printed.
+    Prints the entry for the client's configuration, or adds it with --write. The rest of the file
+    stays as it is, and a copy is made first. Where something could be lost, as in JSON with
+    comments, the entry is printed instead.
     """
     client = _client(name)
     if call.project:
@@ -87,7 +90,7 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
             call.write_json(InstallRecord(name, str(path), False, None, snippet))
             return
         call.out.write(snippet + "\n")
-        call.remark(f"This belongs into {path}. Write it there with: --write")
+        call.remark(f"Add this to {path}, or let dowse add it with: --write")
         return
     try:
         change = plan_entry(path, client, entry)
@@ -128,13 +131,13 @@ def skill_command() -> None:
 
 
 @skill_command.command("install", cls=Command, record=SkillRecord)
-@click.option("--client", "name", type=_NAMES, help="The agent that is to use dowse.")
+@click.option("--client", "name", type=_NAMES, help="The agent that will use dowse.")
 @click.option("--print", "only_print", is_flag=True, help="Print the text, and write nothing.")
 @pass_call
 def install_skill(call: Call, name: str | None, only_print: bool) -> None:
     """Write a short skill, or a rule, about dowse where an agent reads it.
 
-    The file is among the user's own settings of the agent, and applies in all folders.
+    The file is in your own settings of the agent, and applies everywhere.
 
     Examples:
       dowse skill install --client claude-code     write it where the agent reads skills
@@ -144,7 +147,7 @@ def install_skill(call: Call, name: str | None, only_print: bool) -> None:
         call.out.write(SKILL)
         return
     if name is None:
-        raise UsageError("It is not said for which agent.", "Use --client NAME, or --print.")
+        raise UsageError("No agent is named.", "Use --client NAME, or --print.")
     change = plan_text(_client(name).skill_path, SKILL)
     check_outside_roots(call.workspace, change.path)
     backup = write(change, "dowse skill install --print >")

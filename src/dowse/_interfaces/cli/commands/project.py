@@ -109,7 +109,7 @@ def remove_project(call: Call, name: str, yes: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 @pass_call
 def move_project(call: Call, name: str, folder: Path) -> None:
-    """Say where the folder of a project is now, after you have moved it.
+    """Tell dowse where the folder of a project is now.
 
     The index, the settings and the description stay. Where a project has several folders, FOLDER
     takes the place of the one that is gone.
@@ -138,17 +138,17 @@ def rename_project(call: Call, name: str, new_name: str) -> None:
 @project_command.command("describe", cls=Command, record=ProjectRecord)
 @click.argument("name")
 @click.argument("text", nargs=-1)
-@click.option("--path", default="", metavar="PATH", help="Say it of what is below this path.")
-@click.option("--clear", is_flag=True, help="Take it back.")
+@click.option("--path", default="", metavar="PATH", help="Describe what is below this path.")
+@click.option("--clear", is_flag=True, help="Remove what is said.")
 @pass_call
 def describe_project(
     call: Call, name: str, text: tuple[str, ...], *, path: str, clear: bool
 ) -> None:
-    """Say what is in a project or below a path, or show what is said of it.
+    """Describe a project or a path in it, or show the description.
 
-    Agents read it to know where to look. What is said of a path also goes with every result below
-    it. It is kept in dowse's own settings of the project. Without TEXT it is shown: as you have
-    set it, as the dowse.toml says in [project] description, or as the README or index note begins.
+    Agents read it to know where to look, and that of a path goes with every result below it. It is
+    kept in dowse's own settings of the project. Without TEXT, it is shown: as you have set it, as
+    the dowse.toml says in [project] description, or as the README or index note begins.
     """
     project = call.workspace.projects.get(name)
     if text or clear:
@@ -156,7 +156,7 @@ def describe_project(
         project = call.workspace.projects.describe(name, said, path)
     record = ProjectRecord.of(project, call.workspace)
     said = project.context_of(path) if path else record.description
-    call.answer(record, said or "Nothing is said of it.")
+    call.answer(record, said or "It has no description.")
 
 
 @project_command.command("restore", cls=Command, record=ProjectRecord)
@@ -164,7 +164,7 @@ def describe_project(
 @click.argument("paths", nargs=-1, metavar="[PATH...]", type=click.Path(path_type=Path))
 @pass_call
 def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
-    """Write the project.toml of a project again, when it is lost or cannot be read.
+    """Write a project.toml again that is lost or cannot be read.
 
     The folders are those that its index knows, unless you name them. Settings of the project have
     to be set again; what was in the file is kept as project.toml.broken.
@@ -180,7 +180,7 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
 
 @project_command.command("trust", cls=Command, record=TrustRecord)
 @click.argument("path", required=False, type=click.Path(path_type=Path, exists=True))
-@click.option("--revoke", is_flag=True, help="Take consent back.")
+@click.option("--revoke", is_flag=True, help="Withdraw your consent.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_call
 def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
@@ -323,7 +323,7 @@ def set_(call: Call, name: str, value: str) -> None:
 @click.argument("name", shell_complete=setting_names)
 @pass_call
 def unset(call: Call, name: str) -> None:
-    """Take back what was set, for all projects or with -p for one."""
+    """Remove a setting, for all projects or with -p for one."""
     _change(call, name, None)
 
 

@@ -71,7 +71,7 @@ FORMATS = ("text", "json", "jsonl", "md", "files", "grep")
 @click.option("--full", is_flag=True, help="Show whole passages in text, not only snippets.")
 @click.option("--explain", is_flag=True, help="Show how each result got its rank.")
 @click.option(
-    "--fail-on-empty", is_flag=True, help="Exit with 1 when nothing, or no good match, is found."
+    "--fail-on-empty", is_flag=True, help="Exit with 1 if nothing, or no good match, is found."
 )
 @click.option(
     "--no-server",
@@ -95,10 +95,10 @@ def search_command(
     result says how well it fits (strong, likely or weak) and why, its place and an id that `dowse
     get` takes. When even the best hardly fits, the list begins with "No good match".
 
-    In the query, "words in quotes" must follow each other, -word must not be there, restor* matches
-    words with that prefix, and tag:x, title:x, path:x, file:x, author:x and category:x must
-    hold. Any other field of the frontmatter can be asked for as well: status:draft, rating:>3 or
-    [due date:<today]. OR, AND, NOT and parentheses join them; line:(a b) wants both in one line.
+    In the query, "words in quotes" must follow each other, -word must be absent, restor* matches
+    words with that prefix, and tag:x, title:x, path:x, file:x, author:x and category:x must match.
+    Any other field of the frontmatter works as well: status:draft, rating:>3 or [due date:<today].
+    OR, AND, NOT and parentheses combine them; line:(a b) finds both in one line.
 
     Outside any project's folder, all projects are searched, and each result names its project; -p
     all does so anywhere.
@@ -259,15 +259,15 @@ def _draw_answer(response: Response, width: int | None) -> Iterator[Text]:
     required=True,
     metavar="DOC",
     shell_complete=document_ids,
-    help="The document, as `dowse get` takes it.",
+    help="The document, written as for `dowse get`.",
 )
 @click.option("--all", "everything", is_flag=True, help="Show all of its chunks, not only 5.")
 @pass_call
 def explain_command(call: Call, request: SearchRequest, reference: str, everything: bool) -> None:
     """Say why a document is, or is not, among the results.
 
-    The same options as in `dowse search` give the same search. The output shows the rank of the
-    document in each strategy, and the stage that dropped it.
+    The options are those of `dowse search`. The output says why in a sentence. Below it are the
+    ranks of the document by each strategy, and the stage that dropped it.
 
     Examples:
       dowse explain "restore a backup" --doc guides/restore-the-database.md
@@ -489,7 +489,7 @@ def _say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None
     is_known = kept_out or response.nearest or response.notices
     call.remark(f"Nothing found.{'' if is_known else hint}", *kept_out)
     if response.nearest and in_full:
-        call.remark("The nearest results, below the least confidence:")
+        call.remark("The nearest results, below the minimum confidence:")
         call.show_aside(lambda width: draw_hits(response.nearest, width))
 
 

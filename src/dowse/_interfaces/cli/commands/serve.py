@@ -132,7 +132,7 @@ class ServeRecord(Struct, frozen=True):
     default=7333,
     show_default=True,
     metavar="PORT",
-    help="The port to listen on; 0 takes a free one.",
+    help="The port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--token",
@@ -146,21 +146,21 @@ class ServeRecord(Struct, frozen=True):
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A file with the token that only you can read.",
+    help="A file with the token, which only you can read.",
 )
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="NAME",
-    help="A further host name that requests may use, as behind a proxy. Repeatable.",
+    help="Another host name that requests may use, for example behind a proxy. Can be repeated.",
 )
 @click.option(
     "--cors",
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="A site whose pages may use the API, such as https://app.example.org. Repeatable.",
+    help="A site whose pages may use the API, such as https://app.example.org. Can be repeated.",
 )
 @click.option("--no-watch", is_flag=True, help="Do not update the indexes when documents change.")
 @click.option(
@@ -181,11 +181,11 @@ def serve_command(  # noqa: PLR0917  click passes them by name
     log_format: str,
     log_level: str,
 ) -> None:
-    """Serve the web page, the JSON API and MCP, with everything warm.
+    """Serve the web page, the JSON API and MCP, with indexes and model loaded.
 
-    Every index is updated as its folder changes, and search, answer, explain, related
-    and get ask this process, so that they answer at once. Runs until Ctrl-C. With --json it prints
-    one JSON document when it is ready. With -p, the page, the API and MCP show that project alone.
+    Every index is updated when its folder changes. While it runs, search, answer, explain, related
+    and get use it, so they answer at once. It runs until Ctrl-C. With --json, it prints one JSON
+    document when it is ready. With -p, the page, the API and MCP show only that project.
 
     Examples:
       dowse serve                             the page is at http://127.0.0.1:7333
@@ -287,14 +287,14 @@ def _read_token(path: Path) -> str:
 def mcp_command(context: click.Context, compat: bool, log_format: str, log_level: str) -> None:
     """Serve agents over the Model Context Protocol.
 
-    A client starts this and speaks with it over stdin and stdout. With -p the agent sees that
-    project alone; otherwise it sees all of them.
+    A client starts this and talks to it over stdin and stdout. With -p, the agent sees only that
+    project; otherwise it sees all of them.
 
     Examples:
       dowse mcp                               what a client runs
       dowse mcp -p notes                      only this project
       dowse mcp --compat                      also as search, get and get_project_info
-      dowse mcp install --client cursor       print what to put into its configuration
+      dowse mcp install --client cursor       print the entry for its configuration
       dowse mcp install --client claude-desktop -p notes --write
       dowse mcp install --client vscode --scope folder --write
     """
@@ -311,7 +311,7 @@ def mcp_command(context: click.Context, compat: bool, log_format: str, log_level
 
     if sys.stdin.isatty():
         call.remark(
-            "This speaks with programs: a client of the Model Context Protocol starts it.",
+            "This is for programs: a client of the Model Context Protocol starts it.",
             "Add dowse to an agent with: dowse mcp install --client NAME. Ctrl-D ends it.",
         )
     pinned = call.project or os.environ.get("DOWSE_PROJECT")

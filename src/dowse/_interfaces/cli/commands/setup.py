@@ -51,7 +51,7 @@ def _known_names(_: click.Context, __: click.Parameter, incomplete: str) -> list
 def models_command() -> None:
     """List, fetch and remove model weights.
 
-    Weights are fetched by themselves when they are first needed, and kept in the user's cache.
+    Weights are fetched when they are first needed, and kept in the user's cache.
 
     Examples:
       dowse models list
@@ -83,14 +83,14 @@ def list_models(call: Call) -> None:
     "source",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The folder of a model, instead of the net.",
+    help="Take the model from this folder, not from the network.",
 )
 @pass_call
 def pull_model(call: Call, model: str | None, source: Path | None) -> None:
-    """Fetch the weights of a model; one that is here and intact is left alone.
+    """Fetch the weights of a model, unless they are here and intact.
 
-    MODEL is a known name or owner/name on the model hub; by default the one that the settings name,
-    with -p those of a project.
+    MODEL is a known name, or owner/name on the model hub. By default it is the model in the
+    settings, with -p in those of a project.
     """
     project = call.workspace.projects.get(call.project) if call.project else None
     name = model or call.workspace.settings(project).settings.embed.model
