@@ -106,11 +106,7 @@ class AllProjects:
     @property
     def writes_answers(self) -> bool:
         """Tell whether a language model writes the answers of one of the projects."""
-        for name in self._projects:
-            with suppress(DowseError, OSError):  # the search reports it
-                if self.of(name).writes_answers:
-                    return True
-        return False
+        return self._any(lambda engine: engine.writes_answers)
 
     @property
     def names(self) -> list[str]:
@@ -120,9 +116,12 @@ class AllProjects:
     @property
     def is_indexed(self) -> bool:
         """Tell whether at least one of the projects has an index."""
+        return self._any(lambda engine: engine.built_with() is not None)
+
+    def _any(self, holds: Callable[[Engine], bool]) -> bool:
         for name in self._projects:
-            with suppress(DowseError, OSError):  # the search reports it
-                if self.of(name).built_with() is not None:
+            with suppress(DowseError, OSError):  # the search says why it cannot be opened
+                if holds(self.of(name)):
                     return True
         return False
 
