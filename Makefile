@@ -33,7 +33,7 @@ node-clients:
 # The campaigns that try to break dowse, at full length. The longest begin first, and a worker takes
 # one test at a time, so that both end at about the same time.
 torture: $(VENV)/developing
-	$(BIN)/pytest tests/torture tests/crash tests/properties tests/front/test_advice.py \
+	$(BIN)/pytest tests/torture tests/crash tests/properties tests/contract tests/front/test_advice.py \
 	  tests/unit/test_restore.py --torture --timeout 1200 -n 2 --dist load --maxschedchunk 1
 
 check: $(VENV)/developing

@@ -26,8 +26,13 @@ _SLOW = ("postgresql-milvus-lite", "postgresql-qdrant-edge")
 _OF_THE_DATABASE = ("test_store_documents.py", "test_store_links.py", "test_store_conditions.py")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what the database alone answers with engines that take a second for each test."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what the database alone answers with engines that take a second for each test.
+
+    A run at full length tries these, too.
+    """
+    if config.getoption("--torture"):
+        return
     answered = pytest.mark.skip(reason="The database answers this, whatever engine searches it.")
     for item in items:
         if item.path.name in _OF_THE_DATABASE and any(name in item.name for name in _SLOW):

@@ -366,6 +366,25 @@ def test_one_damaged_index_hides_no_other_and_is_built_again(
     assert "whole" in dowse("doctor", "-p", "vault").out
 
 
+def test_an_index_of_another_version_is_built_again_as_advised(
+    vault: Path, dowse: Dowse, engine: str, prefix: str
+) -> None:
+    import psycopg  # noqa: PLC0415  (only where it is installed)
+
+    dowse("config", "set", "store.url", engine)
+    dowse("index", vault)
+    (schema,) = engines.schemas(prefix)
+    with psycopg.connect(engine, autocommit=True) as connection:
+        connection.execute(f"SET search_path = {schema}".encode())
+        connection.execute("UPDATE meta SET value = '0' WHERE name = 'format'")
+    close_engines()
+    refused = dowse("search", "stop the writer")
+    assert refused.code not in {0, 70}
+    assert "dowse index --rebuild" in refused.err
+    assert dowse("index", vault, "--rebuild").code == 0
+    assert dowse("search", "stop the writer", "--json").json["hits"]
+
+
 @pytest.mark.parametrize("kind", ["milvus", "qdrant"])
 def test_an_engine_that_falls_silent_is_named_however_long_it_may_take(
     vault: Path, dowse: Dowse, engine: str, kind: str

@@ -225,7 +225,12 @@ class EngineIndexes:
             if built is None or self._is_strange(database, built):
                 self._build(database, built)
             elif built.generation < database.generation:
-                self._take(database, built)
+                engine = self._engine(database.connection)
+                self._remove_gone(database.connection, engine)
+                changed = database.changed_since(built.generation, terms_only=False)
+                new = frozenset(database.changed_since(built.generation, terms_only=True))
+                built = self._put(database, engine, built, changed, new)
+                self._note(database, built._replace(generation=database.generation))
 
     def rebuild(self, database: Database) -> None:
         """Build it again."""
@@ -252,10 +257,7 @@ class EngineIndexes:
                 "SELECT name FROM search_gone WHERE place = ? AND chunk = 0", (self._place,)
             ).fetchall()
             # What is left was made in a transaction that did not come to its end.
-            for name in set(engine.names(_prefix(connection))) - {
-                built.name,
-                *(k for (k,) in kept),
-            }:
+            for name in set(engine.names(_prefix(connection))).difference([built.name], *kept):
                 engine.drop(name)
 
     def findings(self, database: Database) -> list[Finding]:
@@ -316,14 +318,6 @@ class EngineIndexes:
             engine.settle(name, built.chunks)
         self._note(database, built)
         return built
-
-    def _take(self, database: Database, built: _Built) -> None:
-        engine = self._engine(database.connection)
-        self._remove_gone(database.connection, engine)
-        changed = database.changed_since(built.generation, terms_only=False)
-        new = frozenset(database.changed_since(built.generation, terms_only=True))
-        built = self._put(database, engine, built, changed, new)
-        self._note(database, built._replace(generation=database.generation))
 
     def _put(
         self,

@@ -19,7 +19,7 @@ import time
 import uuid
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -248,7 +248,7 @@ def _kept(value: object) -> object:
 _FRESH = 1.0  # seconds after which an idle connection is asked whether its server still lives
 _HOLDER = re.compile(r"(.*) \((\S*) (\d+)\)")  # as a connection names itself
 
-FORMAT = "1"
+FORMAT = "2"
 """The version of the tables in PostgreSQL."""
 
 # A text in an index of the ordered kind may have 2,700 bytes there; values of fields, names of
@@ -362,10 +362,10 @@ class PostgresSchema:
                 self._idle.get_nowait()[0].close()
 
     def drop(self) -> None:
-        """Remove the index with all of its tables."""
-        with self.borrow() as connection:
-            connection.execute(f'DROP SCHEMA IF EXISTS "{self.address.schema}" CASCADE')
+        """Remove the index with all of its tables, whatever version they are of."""
         self.close()
+        with self.errors(), closing(PostgresConnection(self.address)) as connection:
+            connection.execute(f'DROP SCHEMA IF EXISTS "{self.address.schema}" CASCADE')
 
     def _take(self) -> PostgresConnection:
         with suppress(Empty):
@@ -589,7 +589,7 @@ class PostgresStore(SqlStore):
 
     def discard(self, wait: float = 0.0) -> None:
         """Remove the index, known vectors included."""
-        with self._server.writing(wait) as connection:
+        with suppress(StampMismatch), self._server.writing(wait) as connection:
             self._indexes.discard(connection)
         self._server.drop()
 
