@@ -95,6 +95,26 @@ def test_an_index_moves_to_a_database_and_back_and_finds_the_same(
     assert engines.schemas(f"{prefix}_notes") == set()
 
 
+@pytest.mark.parametrize("search", ["local", "postgresql", "qdrant"])
+def test_an_import_replaces_an_index_in_a_database(
+    vault: Path, home: Path, dowse: Dowse, engine: str, search: str
+) -> None:
+    dowse("index", vault)
+    assert dowse("export", home / "vault.zip").code == 0
+    before = hits(dowse)
+    search = engines.qdrant_edge().url if search == "qdrant" else search
+    for option, value in (("url", engine), ("search", search)):
+        dowse("config", "set", f"store.{option}", value, "-p", "vault")
+    (vault / "other.md").write_text("# Lantern\n\nA lantern.\n", "utf-8")
+    assert dowse("index", vault).code == 0
+    assert dowse("search", "lantern", "--json").json["hits"]
+    replaced = dowse("import", home / "vault.zip", "-p", "vault", "--replace")
+    assert replaced.code == 0, replaced
+    assert hits(dowse) == before
+    assert not dowse("search", "lantern", "--json").json["hits"]
+    assert "whole" in dowse("doctor").out
+
+
 @pytest.mark.usefixtures("by_meaning")
 def test_shards_together_make_the_whole_index(notes: Path, dowse: Dowse, engine: str) -> None:
     counts = dowse("status", "--json").json["counts"]
