@@ -87,10 +87,6 @@ class FileBatch(Struct):
     counts: dict[str, int] = field(default_factory=dict)  # what each stage has worked on
     clock: Clock = field(default_factory=Clock)
 
-    def leave_out(self, document: str, reason: str) -> None:
-        """Note a file that is indexed, but not all of it."""
-        self.left_out.append(LeftOut(document, reason, whole=False))
-
     @contextmanager
     def or_left_out(self, source: SourceFile) -> Iterator[None]:
         """Note why a file cannot be indexed, if what happens inside fails; it leaves the index."""
@@ -181,16 +177,15 @@ def chunk_files(batch: FileBatch) -> int:
         with batch.or_left_out(source):
             deadline.resume()
             chunked = chunk(document, batch.chunk, deadline)
+            reasons = []
             if text.secrets:
                 secrets = "1 secret was" if text.secrets == 1 else f"{text.secrets} secrets were"
-                batch.secrets += text.secrets
-                batch.leave_out(source.id, f"{secrets} left out (read.redact).")
+                reasons.append(f"{secrets} left out (read.redact).")
             if text.encoding:
-                batch.leave_out(
-                    source.id,
-                    f"It is not UTF-8 and was read as {text.encoding}; save it as UTF-8 to be "
-                    "sure.",
-                )
+                read_as = f"It is not UTF-8 and was read as {text.encoding}"
+                reasons.append(f"{read_as}; save it as UTF-8 to be sure.")
+            batch.secrets += text.secrets
+            batch.left_out += [LeftOut(source.id, reason, whole=False) for reason in reasons]
             batch.left_out += document.problems
             batch.put.append(IndexedDocument(chunked, state))
     return sum(len(put.chunked.chunks) for put in batch.put)

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 import tree_sitter_markdown
 from msgspec import Struct, field
@@ -25,7 +24,6 @@ from dowse._index.markdown.blocks import (
     plain_blocks,
 )
 from dowse._index.markdown.frontmatter import (
-    Frontmatter,
     Problem,
     clean_tag,
     is_usable,
@@ -81,6 +79,15 @@ def parse(
     )
     if sum(map(len, fields.texts().values())) > limits.FIELD_CHARACTERS:
         outline.cuts["fields"] = 0
+    links = (*read_related(front), *references.links)
+    cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
+    problems = [
+        *front.problems,
+        # Of lines that have the same trouble only the first is named.
+        *(Problem(line, _NESTED_TOO_DEEP) for line in outline.flattened[:1]),
+        *(Problem(line, _TOO_MUCH[what]) for what, line in cuts.items()),
+    ]
+    reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
     return Document(
         id=id,
         text=text,
@@ -89,8 +96,8 @@ def parse(
         headings=headings,
         blocks=tuple(outline.blocks),
         code_blocks=tuple(outline.code_blocks),
-        links=(*read_related(front), *references.links),
-        problems=_problems(id, front, outline, references, lines),
+        links=links,
+        problems=tuple(LeftOut(id, reason, whole=False) for reason in reasons),
     )
 
 
@@ -197,24 +204,6 @@ _TOO_MUCH = {
 """By what was too much."""
 
 
-def _problems(
-    document_id: str,
-    front: Frontmatter,
-    outline: Outline,
-    references: References,
-    lines: LineNumbers,
-) -> tuple[LeftOut, ...]:
-    """List what could not be read; of lines that have the same trouble only the first is named."""
-    cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
-    problems = [
-        *front.problems,
-        *(Problem(line, _NESTED_TOO_DEEP) for line in outline.flattened[:1]),
-        *(Problem(line, _TOO_MUCH[what]) for what, line in cuts.items()),
-    ]
-    reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
-    return tuple(LeftOut(document_id, reason, whole=False) for reason in reasons)
-
-
 # ── Links and tags ──────────────────────────────────────────────────────────────
 
 _LANGUAGE = Language(tree_sitter_markdown.inline_language())
@@ -273,18 +262,10 @@ _BRACKETS = re.compile(rb"(?<!\\) \[ ([^\[\]]*) \] (?! [\[(] )", re.VERBOSE)
 _NESTED_BRACKETS = 3
 
 
-class MarkdownLink(NamedTuple):
-    """A link as written; offsets count from the start of the text it was found in."""
-
-    start: int
-    label: str  # with its markup
-    address: str
-
-
 class Inline(Struct):
-    """What was found in one stretch of text."""
+    """What was found in one stretch of text; offsets count from its start."""
 
-    links: list[MarkdownLink] = field(default_factory=list)
+    links: list[tuple[int, str, str]] = field(default_factory=list)  # offset, label, address
     hidden: list[tuple[int, int]] = field(default_factory=list)  # code, HTML, links; in order
     unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
 
@@ -309,7 +290,7 @@ def _read_inline(text: str, definitions: Definitions) -> Inline:
         for node in Parser(_LANGUAGE).parse(skeleton).root_node.named_children:
             place = start + node.start_byte
             if node.type in _LINKS:
-                found.links.append(MarkdownLink(place, *_read_link(part, node, definitions)))
+                found.links.append((place, *_read_link(part, node, definitions)))
             if node.type != "backslash_escape" and not text.startswith("![[", place):
                 found.hidden.append((place, start + node.end_byte))
     return found
@@ -438,10 +419,9 @@ def _read_prose(prose: str, place: Stretch, definitions: Definitions, found: _Co
 
 
 def _links(prose: str, inline: Inline, definitions: Definitions) -> Iterator[tuple[int, Link]]:
-    for written in inline.links:
-        if destination := read_destination(written.address):
-            label = plain_text(written.label, definitions)
-            yield written.start, Link("relative", *destination, label, 0)
+    for start, label, address in inline.links:
+        if destination := read_destination(address):
+            yield start, Link("relative", *destination, plain_text(label, definitions), 0)
     for match in WIKILINK.finditer(prose) if "[[" in prose else ():
         link = read_wikilink(match)
         if not link.target or inline.hides(match.start()):
