@@ -257,7 +257,8 @@ class Engine(AbstractContextManager["Engine"]):
     def search(self, request: SearchRequest) -> Response:
         """Find the passages that answer a query best."""
         with self.parts.turn, self._searching(request) as search:
-            return self._with_contexts(run_search(search))
+            found = run_search(search)
+            return self._with_contexts(found) if self.project.contexts else found
 
     def answer(self, request: SearchRequest, *, written: bool = True) -> Response:
         """Search, and say what the passages say to the question.
@@ -267,13 +268,11 @@ class Engine(AbstractContextManager["Engine"]):
         options, changes = change_answer(self.settings, request.changes)
         writer = self.parts.writer if written else None
         with self._searching(replace(request, changes=changes)) as search:
-            found = self._with_contexts(run_search(search))
-            return with_answer(search, found, options, writer)
+            found = with_answer(search, run_search(search), options, writer)
+            return self._with_contexts(found) if self.project.contexts else found
 
     def _with_contexts(self, response: Response) -> Response:
         """Add what the user says of the folders that hits are below."""
-        if not self.project.contexts:
-            return response
 
         def told(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
             context = self.project.context_of
