@@ -6,7 +6,7 @@ Every collection, and small vaults that are parts of it, is asked its own querie
 without an answer: those of other collections, its own after their answers were taken out, and
 nonsense. Each collection is judged with fits on the others: of the confidence, and of whether there
 is a good match at all. The column "nearest" judges the second alone. The last lines are the fits on
-all of them, which dowse ships, after what strong, likely, weak and a confidence mean by them. The
+all of them, which dowse ships, after what strong, possible, weak and a confidence mean by them. The
 corpus that ships with dowse, and the sets after --judged, have no part in any fit. The set ms-faq
 and those are made by training/collection.py; sets that are not there are left out.
 """
@@ -320,7 +320,7 @@ def _print_words(asked: Sequence[Asked], fitted: Fitted) -> None:
     rest = [word for word, one in zip(words, found, strict=True) if one.kind in kinds]
     print("\n| word | of the answerable queries | right | of foreign queries and nonsense |")
     print("|---" * 4 + "|")
-    for word in ("strong", "likely", "weak"):
+    for word in ("strong", "possible", "weak"):
         right = np.array([good for said, good in own if said == word])
         shares = f"{len(right) / len(own):.0%} | {_mean(right):.0%}"
         print(f"| {word} | {shares} | {rest.count(word) / max(1, len(rest)):.0%} |")

@@ -133,7 +133,8 @@ def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> No
 def test_modes(dowse: Dowse, mode: str, strategies: set[str]) -> None:
     shape = dowse("search", "--mode", mode, "get_station_by_id database", "--json").json
     assert shape["hits"]
-    assert {p["strategy"] for hit in shape["hits"] for p in hit["places"]} == strategies
+    places = [place for hit in shape["hits"] for place in hit["places"]]
+    assert {place["strategy"] for place in places if place["rank"]} == strategies
 
 
 def test_code_is_found_by_another_spelling(dowse: Dowse) -> None:
@@ -438,7 +439,7 @@ def test_results_without_a_good_match_are_dim_below_a_line_that_says_so() -> Non
     found = Response(query="q", hits=(hit,))
     first, *others = draw_response(replace(found, no_good_match=True), 80)
     assert first.plain == "No good match. Nearest:"
-    assert others[0].plain == " 1  ▰▱▱ weak    Alpha  only 1 of 3 words found"
+    assert others[0].plain == " 1  ▰▱▱ weak      Alpha  only 1 of 3 words found"
     assert all("dim" in {str(span.style) for span in one.spans} for one in others if one.plain)
     assert "0.02" not in others[0].plain
     *_, explained = (one.plain for one in draw_response(found, 80, explain=True) if "Alpha" in one)

@@ -45,7 +45,7 @@ ConditionKind = Literal[
 """What a condition looks at; `any`, `all` and `line` are made of other conditions."""
 
 
-Match = Literal["strong", "likely", "weak"]
+Match = Literal["strong", "possible", "weak"]
 """How well a result fits its query, in a word; the same scale in every mode."""
 
 
@@ -408,7 +408,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def fit_of(hit: Hit) -> str:
-    """Return how well a hit fits its query, with the reason: `likely, 2 of 3 words found`."""
+    """Return how well a hit fits its query, with the reason: `possible, 2 of 3 words found`."""
     return ", ".join(filter(None, (hit.match, hit.reason)))
 
 

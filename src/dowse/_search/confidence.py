@@ -370,7 +370,7 @@ def write_fit(folder: Path, fit: ModelFit) -> None:
 
 
 _STRONG = 0.55  # the confidences at or above which a result is called so: see docs/quality.md
-_LIKELY = 0.1
+_POSSIBLE = 0.1
 _EVEN = 0.5  # of a plain sigmoid, which says little
 _NAMED = {
     "same title": "same words as the title",
@@ -406,10 +406,10 @@ def label(search: SearchState, candidate: Candidate, found: WordsFound) -> tuple
         match = label_of(candidate.score)
     elif not search.no_good_match:
         # Nobody knows what such a score means, so only words can speak for a result.
-        likely = found.complete or (search.hypothesis and candidate.score >= _EVEN)
-        match = "likely" if likely else "weak"
+        possible = found.complete or (search.hypothesis and candidate.score >= _EVEN)
+        match = "possible" if possible else "weak"
     if found.lacks_rarest:  # the query turns on it: "export to Kindle" is not about export to PDF
-        match = "likely" if match == "strong" else "weak"
+        match = "possible" if match == "strong" else "weak"
     if search.hypothesis:
         return match, "close in meaning"
     return match, found.reason(place.strategy for place in candidate.places)
@@ -419,7 +419,7 @@ def label_of(confidence: float) -> Match:
     """Label a fitted confidence."""
     if confidence >= _STRONG:
         return "strong"
-    return "likely" if confidence >= _LIKELY else "weak"
+    return "possible" if confidence >= _POSSIBLE else "weak"
 
 
 # ── The words of the query in a result ───────────────────────────────────────

@@ -19,12 +19,12 @@ def _response(*hits: Hit, query: str = "tokens", notices: tuple[str, ...] = ()) 
 def test_each_result_has_its_place_and_its_text(make_hit: MakeHit) -> None:
     hit = replace(
         make_hit("Some *text*.\n", title="Auth", header_path=("Auth", "Keys")),
-        match="likely",
+        match="possible",
         reason="2 of 3 words found",
     )
     assert as_markdown(_response(hit)) == (
         "# Results for: tokens\n\n"
-        "## 1. Auth · Keys · `notes.md:3-7` · likely match (2 of 3 words found)\n\n"
+        "## 1. Auth · Keys · `notes.md:3-7` · possible match (2 of 3 words found)\n\n"
         "```markdown\nSome *text*.\n```\n"
     )
 

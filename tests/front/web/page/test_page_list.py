@@ -69,7 +69,7 @@ def test_the_list_says_when_it_was_not_counted(site: Any) -> None:
 
 def test_the_bar_of_a_match_is_as_long_as_its_score(site: Any) -> None:
     page = site.open()
-    given = [(0.8, "strong"), (0.4, "likely"), (0.0, "weak")]
+    given = [(0.8, "strong"), (0.4, "possible"), (0.0, "weak")]
 
     def change(told: dict[str, Any]) -> None:
         for place, hit in enumerate(told["hits"]):

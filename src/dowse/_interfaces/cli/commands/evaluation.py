@@ -261,9 +261,9 @@ def tune_command(call: Call) -> None:
     """Fit the confidence to the embedding model of a project.
 
     Models differ in how near an unrelated passage is. dowse asks this model and the default one the
-    same questions about your documents, so that strong, likely, weak and "no good match" mean what
-    they mean with the default model. The first run of dowse index with another model does this by
-    itself. It takes seconds, and changes no ranking.
+    same questions about your documents, so that strong, possible, weak and "no good match" mean
+    what they mean with the default model. The first run of dowse index with another model does this
+    by itself. It takes seconds, and changes no ranking.
 
     Examples:
       dowse tune

@@ -92,7 +92,7 @@ def search_command(
     """Find the passages that answer a query.
 
     The query is a question, some words or a name from code; quotes around it are not needed. Each
-    result says how well it fits (strong, likely or weak) and why, its place and an id that `dowse
+    result says how well it fits (strong, possible or weak) and why, its place and an id that `dowse
     get` takes. When even the best hardly fits, the list begins with "No good match".
 
     In the query, "words in quotes" must follow each other, -word must be absent, restor* matches
@@ -316,7 +316,7 @@ def _outcome(chunk: ChunkOutcome) -> str:
 
 _INDENT = 4
 _ID_DIGITS = 8
-_BARS: Mapping[Match, int] = {"strong": 3, "likely": 2, "weak": 1}  # cells that are full
+_BARS: Mapping[Match, int] = {"strong": 3, "possible": 2, "weak": 1}  # cells that are full
 _WORD = max(map(len, _BARS))
 _SNIPPET_LINES = 2  # so that five results fit on a small terminal
 
