@@ -23,7 +23,8 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -98,7 +99,7 @@ def main() -> None:
 
 
 def parity(arguments: argparse.Namespace) -> None:
-    """Prints how far both stores agree on judged collections."""
+    """Prints how far search indexes agree with the embedded one on judged collections."""
     for name in arguments.sets.split(","):
         collection = read_collection(arguments.data / name)
         if arguments.queries:
@@ -133,38 +134,25 @@ def compare_set(
             f" {took:.0f} s ({moved.chunks / took:.0f} chunks/s)",
             flush=True,
         )
+        queries = collection.answerable
+        embedded = {mode: answers(here, queries, mode) for mode in modes}
+        filtered = answers_under_filters(here, queries, filters_of(here))
         copy = {"store.url": url} | {f"store.{name}": value for name, value in values.items()}
         for search in arguments.search.split(","):
             with user.open(project, copy | {"store.search": search}) as there:
                 began = time.perf_counter()
                 there.parts.store.repair()
                 took = time.perf_counter() - began
-                print(f"\n{search}, built in {took:.0f} s", flush=True)
-                compare_answers(collection, here, there, modes)
+                print(f"\n{search}, built in {took:.0f} s\n", flush=True)
+                print("| mode | nDCG@10 | embedded | overlap | same lists | p50 ÷ embedded |")
+                print("|---|---|---|---|---|---|")
+                for mode in modes:
+                    compare(mode, embedded[mode], answers(there, queries, mode))
+                compare_filters(filtered, answers_under_filters(there, queries, filtered))
+                same = compare_explanations(here, there, queries)
+                print(f"same explanations: {same}", flush=True)
         with user.open(project, copy) as there:
             there.parts.store.discard()
-
-
-def compare_answers(
-    collection: Collection, here: Engine, there: Engine, modes: Sequence[str]
-) -> None:
-    """Prints quality, overlap, filters and explanations of both."""
-    queries = collection.answerable
-    for mode in modes:
-        changes: dict[str, Any] = {"threshold.min_confidence": 0.0, "search.mode": mode}
-        changes |= {"search.top_n": 10, "recency.bias": 0.0}
-        embedded, remote = (answers(engine, queries, changes) for engine in (here, there))
-        pairs = list(zip(embedded.hits, remote.hits, strict=True))
-        shares = [shared(one, other) for one, other in pairs]
-        same = sum(one == other for one, other in pairs)
-        print(
-            f"  {mode}, {len(queries)} queries: embedded {embedded}, engine {remote},"
-            f" overlap of the first ten {statistics.mean(shares):.4f},"
-            f" same lists {same}",
-            flush=True,
-        )
-    print(f"  same first ten under filters: {compare_filters(here, there, queries)}", flush=True)
-    print(f"  same explanations: {compare_explanations(here, there, queries)}", flush=True)
 
 
 @dataclass(frozen=True)
@@ -175,12 +163,11 @@ class Answers:
     ndcg_10: float
     p50: float  # ms
 
-    def __str__(self) -> str:
-        return f"nDCG@10 {self.ndcg_10:.4f} ({self.p50:.0f} ms)"
 
-
-def answers(engine: Engine, queries: Sequence[JudgedQuery], changes: dict[str, Any]) -> Answers:
+def answers(engine: Engine, queries: Sequence[JudgedQuery], mode: str) -> Answers:
     """Asks every query once."""
+    changes: dict[str, Any] = {"threshold.min_confidence": 0.0, "search.mode": mode}
+    changes |= {"search.top_n": 10, "recency.bias": 0.0}
     hits, found, times = [], {}, []
     for query in queries:
         began = time.perf_counter()
@@ -192,43 +179,68 @@ def answers(engine: Engine, queries: Sequence[JudgedQuery], changes: dict[str, A
     return Answers(hits, figures.ndcg_10 if figures else 0.0, statistics.median(times))
 
 
+def compare(mode: str, one: Answers, other: Answers) -> None:
+    """Prints a row with the quality and the overlap of both."""
+    pairs = list(zip(one.hits, other.hits, strict=True))
+    print(
+        f"| {mode} | {other.ndcg_10:.4f} | {one.ndcg_10:.4f}"
+        f" | {statistics.mean(shared(*pair) for pair in pairs):.4f}"
+        f" | {sum(left == right for left, right in pairs)} of {len(pairs)}"
+        f" | {other.p50 / one.p50:.2f} |",
+        flush=True,
+    )
+
+
 def shared(one: Sequence[str], other: Sequence[str]) -> float:
     """The share of the results that both lists have."""
     return len({*one} & {*other}) / max(len(one), len(other)) if one or other else 1.0
 
 
-def overlap(here: Engine, there: Engine, query: str, changes: dict[str, Any]) -> float:
-    """The share of the first ten results that both have."""
-    changes = {**changes, "search.top_n": 10}
-    one, other = (
-        engine.search(SearchRequest(query, changes=changes)).hits for engine in (here, there)
-    )
-    return shared([hit.id for hit in one], [hit.id for hit in other])
+def filters_of(engine: Engine) -> list[str]:
+    """Conditions of every kind that many of the documents meet, as a query has them."""
+    entries = engine.documents()
+    tags = Counter(tag for entry in entries for tag in entry.fields.tags)
+    folders = Counter(entry.id.rpartition("/")[0] for entry in entries)
+    middle = time.gmtime(statistics.median(entry.modified for entry in entries))
+    written = [f'tag:"{tag}"' for tag, _ in tags.most_common(2)]
+    written += [f'path:"{folder}"' for folder, _ in folders.most_common(3) if folder]
+    written += ["-the", "-cluster", "title:a", "-title:a", '"in the"', '-"in the"']
+    return [*written, *(f"{sign}:{time.strftime('%Y-%m-%d', middle)}" for sign in _SIDES)]
 
 
-def compare_filters(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
-    """The share of the first ten that both have under each of ten filters or more."""
-    entries = here.documents()
-    tags = sorted({tag for entry in entries for tag in entry.fields.tags})[:2]
-    folders = sorted({entry.id.rpartition("/")[0] for entry in entries} - {""})[:3]
-    median = statistics.median(entry.modified for entry in entries)
-    written = [f"tag:{tag}" for tag in tags] + [f"path:{folder}" for folder in folders]
-    written += [
-        "-the",
-        "-cluster",
-        "title:a",
-        "-title:a",
-        '-"in the"',
-        f"after:{time.strftime('%Y-%m-%d', time.gmtime(median))}",
-        f"before:{time.strftime('%Y-%m-%d', time.gmtime(median))}",
-        '"in the"',
-    ]
-    shares: dict[str, list[float]] = {}
-    for condition in written:
-        for query in queries[:20]:
-            share = overlap(here, there, f"{query.text} {condition}", {})
-            shares.setdefault(condition, []).append(share)
-    return ", ".join(f"{name} {statistics.mean(some):.3f}" for name, some in shares.items())
+_SIDES = ("after", "before")
+
+
+def answers_under_filters(
+    engine: Engine, queries: Sequence[JudgedQuery], filters: Iterable[str]
+) -> dict[str, list[list[str]]]:
+    """The first ten passages of twenty queries under each condition."""
+    changes = {"search.top_n": 10}
+    return {
+        condition: [
+            [
+                hit.id
+                for hit in engine.search(
+                    SearchRequest(f"{query.text} {condition}", changes=changes)
+                ).hits
+            ]
+            for query in queries[:20]
+        ]
+        for condition in filters
+    }
+
+
+def compare_filters(one: dict[str, list[list[str]]], other: dict[str, list[list[str]]]) -> None:
+    """Prints how many of the lists under each condition are the same, and what they share."""
+    print("\n| filter | same lists | overlap | results |\n|---|---|---|---|")
+    for condition, lists in one.items():
+        pairs = list(zip(lists, other[condition], strict=True))
+        print(
+            f"| `{condition}` | {sum(left == right for left, right in pairs)} of {len(pairs)}"
+            f" | {statistics.mean(shared(*pair) for pair in pairs):.4f}"
+            f" | {sum(map(len, lists))} |",
+            flush=True,
+        )
 
 
 def compare_explanations(here: Engine, there: Engine, queries: Sequence[Any]) -> str:
