@@ -552,3 +552,21 @@ def test_the_script_of_a_server_takes_a_relative_folder(name: str) -> None:
         assert any(Path(folder, "data").iterdir())
         if name == "postgresql":
             Postgresql(Path(folder, "data")).kill()
+
+
+def test_an_index_moves_to_another_name_in_the_same_database(
+    vault: Path, dowse: Dowse, engine: str, prefix: str
+) -> None:
+    dowse("index", vault)
+    before = hits(dowse)
+    assert dowse("move", "--to", engine, "--name", "first").code == 0
+    moved = dowse("move", "--to", engine, "--name", "second")
+    assert moved.code == 0, moved
+    assert hits(dowse) == before
+    assert engines.schemas(prefix) == {f"{prefix}_second"}
+    again = dowse("move", "--to", engine, "--name", "second")
+    assert again.code == 2
+    assert "already" in again.err
+    assert dowse("move", "--to", "here").code == 0
+    assert hits(dowse) == before
+    assert engines.schemas(prefix) == set()

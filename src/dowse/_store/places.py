@@ -92,7 +92,7 @@ class Places(Struct, frozen=True):
         return list(dict.fromkeys([*here, *noted]))
 
     def notes(self, project: Path) -> list[Note]:
-        """List the databases in which the project has an index; two while it is moved."""
+        """List the indexes of the project in databases; two while it is moved."""
         file = project / NOTE
         try:
             return msgspec.json.decode(file.read_bytes(), type=list[Note]) if file.is_file() else []
@@ -128,14 +128,18 @@ class Places(Struct, frozen=True):
                     held.enter_context(store.undisturbed())
             yield
 
-    def remove(self, project: Path, url: str = "") -> None:
-        """Remove what a project made in databases, or in one of them, and forget the rest."""
+    def remove(self, project: Path, url: str = "", keep: StoreOptions | None = None) -> None:
+        """Remove what a project made in databases, or in one of them, and forget the rest.
+
+        The index that the options `keep` name stays.
+        """
+        kept = None if keep is None else (keep.url, self._name(project, keep))
         for note in self.notes(project):
-            if url in {"", note.url}:
+            if url in {"", note.url} and (note.url, note.name) != kept:
                 if note.made:
                     with _noted(project, note) as store:
                         store.discard()
-                _write(project, [one for one in self.notes(project) if one.url != note.url])
+                _write(project, [one for one in self.notes(project) if one != note])
 
     def carry(self, project: Path, to: Path) -> None:
         """Let another folder know where the index of a project is, if a database has it."""
@@ -149,7 +153,7 @@ class Places(Struct, frozen=True):
     def _name(self, project: Path, options: StoreOptions) -> str:
         if options.name:
             return f"{options.prefix}_{options.name}".lower()
-        for note in self.notes(project):
+        for note in reversed(self.notes(project)):
             if note.url == options.url:
                 return note.name
         slug = re.sub(r"[^a-z0-9]+", "_", project.name.lower()).strip("_")[:30] or "index"
@@ -164,7 +168,8 @@ class Places(Struct, frozen=True):
             options.url, name, options.token_env, made, options.search, options.search_token_env
         )
         if note not in known:
-            _write(project, [*(one for one in known if one.url != options.url), note])
+            others = [one for one in known if (one.url, one.name) != (options.url, name)]
+            _write(project, [*others, note])
 
 
 def _write(project: Path, notes: Sequence[Note]) -> None:

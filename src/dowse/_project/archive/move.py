@@ -72,18 +72,16 @@ def move_project(
     # The address comes last: until it is changed, the project stays where it is.
     values: dict[str, Any] = {**(changes or {}), "url": "" if to == HERE else to}
     former, options = settings.store, replace(settings.store, **values)
-    if options == former:
-        raise UsageError(f"The index is at {to} already.", "See: dowse status")
-    if options.url and (options.url, options.name) == (former.url, former.name):
-        raise UsageError(
-            f"The index is at {to} already.",
-            "What searches it is chosen with: dowse config set store.search",
-        )
     analyzer = workspace.parts(project, settings, offline=True).analyzer
     with (
         closing(open_store(project, former, analyzer, announce)) as source,
         closing(open_store(project, options, analyzer, announce)) as target,
     ):
+        if source.place == target.place:
+            raise UsageError(
+                f"The index is at {to} already.",
+                "What searches it is chosen with: dowse config set store.search",
+            )
         # A move that was interrupted goes on; the index of another project stays as it is.
         if options.url and not INDEXES.knows(project.folder, options):
             with target.read() as there:
@@ -98,7 +96,7 @@ def move_project(
         if not keep and not former.url:
             source.discard(_WAIT)
     if not keep and former.url:
-        INDEXES.remove(project.folder, former.url)
+        INDEXES.remove(project.folder, former.url, keep=options)
     return moved
 
 
