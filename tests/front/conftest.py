@@ -173,11 +173,3 @@ def notes(home: Path, by_meaning: None, prepared: Path, dowse: Dowse) -> Path:  
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     return _index(home / "notes", prepared, dowse)
-
-
-@pytest.fixture
-def few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fifth of the ways of fusing: enough to choose from, where not all have to be tried."""
-    monkeypatch.setattr("dowse._project.own_queries._MEANING", (0.2, 0.5, 0.8))
-    monkeypatch.setattr("dowse._project.own_queries._NORMALISE", ("ceiling", "minmax"))
-    monkeypatch.setattr("dowse._project.own_queries._GATHER", (0.0, 0.5, 0.75))

@@ -172,9 +172,10 @@ def test_a_choice_of_different_results_is_seen_in_a_comparison(
     dowse: Dowse, collection: Path
 ) -> None:
     for hour in range(6):
-        text = f"# Restore at {hour}\n\nRestore the database at {hour} o'clock.\n"
+        text = f"# Restore the database at {hour}\n\nRestore the database at {hour} o'clock.\n"
         (collection / "docs" / f"hour-{hour}.md").write_text(text, "utf-8")
-    shape = dowse("eval", collection, "--compare", "default", "diversity.mmr=true", "--json").json
+    line = ["--compare", "default", "diversity.mmr=true", "--set", "diversity.balance=0.2"]
+    shape = dowse("eval", collection, *line, "--json").json
     by_name = {one["measure"]: one["values"] for one in shape["comparison"]["measures"]}
     assert by_name["mrr"]["ties"] < 3
 

@@ -32,7 +32,7 @@ _LINES = (
     ["import", "{home}/own/out.dowse", "-p", "copy", "--replace"],
     ["eval", "{home}/judged"],
     ["eval", "--self", "-p", "vault"],
-    ["tune", "-p", "vault", "--yes"],
+    ["tune", "-p", "vault"],
     ["doctor", "--repair"],
     ["reset", "--yes", "-p", "copy"],
     ["project", "remove", "manuals", "--yes"],
@@ -61,7 +61,10 @@ def _notes_with_links(vault: Path) -> None:
     links = [f"- [osprey{n} harbour{n}](note-{n}.md)" for n in range(40)]
     (vault / "links.md").write_text("# Links\n\n" + "\n".join(links) + "\n", "utf-8")
     for n in range(40):
-        text = f"# Note {n}\n\nThe osprey{n} watches the harbour{n}. " + f"word{n} " * 40
+        text = (
+            f"# Note {n}{' and others' * (n % 3)}\n\nThe osprey{n} watches the harbour{n}. "
+            + f"word{n} " * 40
+        )
         (vault / f"note-{n}.md").write_text(text, "utf-8")
 
 
@@ -86,7 +89,7 @@ def _assert_private(home: Path, line: object) -> None:
 
 
 @_UMASKS
-@pytest.mark.usefixtures("umask", "by_meaning", "few_ways")
+@pytest.mark.usefixtures("umask", "by_meaning")
 def test_every_line_that_writes_leaves_private_files(vault: Path, dowse: Dowse) -> None:
     home = vault.parent
     for line in _LINES:

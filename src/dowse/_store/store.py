@@ -55,7 +55,7 @@ REBUILD = "dowse index --rebuild"
 """What builds an index again from the documents."""
 
 
-class Server(Protocol):
+class ConnectionPool(Protocol):
     """Lends connections to a database, each to one thread at a time."""
 
     def errors(self) -> AbstractContextManager[None]:
@@ -77,7 +77,7 @@ class SqlStore:
     database = Database
 
     def __init__(
-        self, server: Server, indexes: Replicas | EngineIndexes, analyzer: Analyzer
+        self, server: ConnectionPool, indexes: Replicas | EngineIndexes, analyzer: Analyzer
     ) -> None:
         self._server = server
         self._indexes = indexes

@@ -119,7 +119,7 @@ def cli(context: click.Context, version: bool) -> None:
       dowse search "how do I restore a backup"
       dowse search -n 10 --mode keyword get_station_by_id
       dowse answer "when is a full dump written"
-      dowse get guides/restore-the-database.md:12:20      twenty lines from line 12
+      dowse get guides/restore-the-database.md:12:20     twenty lines from line 12
       dowse COMMAND --help                   more about a command
 
     Other names work too: query and find for search, update, add and init for index.

@@ -77,7 +77,7 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
       dowse import ~/notes.dowse
       dowse import ~/notes.dowse -p theirs
       dowse import ~/notes.dowse --root ~/notes     the documents are here, too
-      dowse import ~/notes.dowse --replace          in place of the project that is there
+      dowse import ~/notes.dowse --replace          replace an earlier copy
     """
     with call.progress() as announce:
         imported = import_project(
