@@ -32,7 +32,6 @@ _LINES = (
     ["import", "{home}/own/out.dowse", "-p", "copy", "--replace"],
     ["eval", "{home}/judged"],
     ["eval", "--self", "-p", "vault"],
-    ["tune", "-p", "vault"],
     ["doctor", "--repair"],
     ["reset", "--yes", "-p", "copy"],
     ["project", "remove", "manuals", "--yes"],

@@ -123,8 +123,8 @@ def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> No
 @pytest.mark.parametrize(
     ("mode", "strategies"),
     [
-        ("hybrid", {"semantic", "keyword"}),
-        ("keyword", {"keyword"}),
+        ("hybrid", {"semantic", "keyword", "title", "path"}),
+        ("keyword", {"keyword", "title", "path"}),
         ("semantic", {"semantic"}),
         ("code", {"code"}),
         ("hyde", {"semantic"}),
