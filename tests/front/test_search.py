@@ -123,8 +123,8 @@ def test_a_filter_that_names_nothing_is_refused(dowse: Dowse, option: str) -> No
 @pytest.mark.parametrize(
     ("mode", "strategies"),
     [
-        ("hybrid", {"semantic", "keyword", "title", "path"}),
-        ("keyword", {"keyword", "title", "path"}),
+        ("hybrid", {"semantic", "keyword"}),
+        ("keyword", {"keyword"}),
         ("semantic", {"semantic"}),
         ("code", {"code"}),
         ("hyde", {"semantic"}),
