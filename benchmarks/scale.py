@@ -59,8 +59,7 @@ from dowse._project.evaluation import (
     read_collection,
     sample,
 )
-from dowse._project.registry import Project
-from dowse._project.workspace import Workspace, open_store
+from dowse._project.workspace import INDEXES, Workspace
 from dowse._search.request import SearchRequest
 from dowse._text.analyzer import TextAnalyzer
 from dowse._text.options import KeywordOptions
@@ -361,8 +360,7 @@ class Grown:
 
 def serve(folder: Path, options: StoreOptions, pipe: Connection) -> None:
     """Fills and asks a store, as it is told to."""
-    project = Project("growth", folder, (folder,))
-    store = open_store(project, options, TextAnalyzer(KeywordOptions()), lambda _: None)
+    store = INDEXES.store(folder, TextAnalyzer(KeywordOptions()), options=options)
     while True:
         what, *values = pipe.recv()
         if what == "fill":

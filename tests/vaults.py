@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dowse._config.schema import Settings
+from dowse._embed.open import rerankers
 from dowse._model import silent
 from dowse._model.ports import Embedder
 from dowse._project.engine import Engine, Parts
 from dowse._project.registry import Project
-from dowse._project.workspace import OpenStore, rerankers
-from dowse._store.places import Places
+from dowse._project.workspace import OpenStore
+from dowse._store.store import Places
 from dowse._text.analyzer import TextAnalyzer
 from dowse.testing import HashEmbedder
 

@@ -15,7 +15,7 @@ from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, IndexPlaces, Store
 from dowse._model.store_options import StoreOptions
 from dowse._project.registry import Project, Projects
-from dowse._store.places import Places
+from dowse._store.store import Places
 from dowse._util.files import Locations
 from dowse.errors import Locked, UsageError
 from memory_store import MemoryStore
@@ -61,12 +61,18 @@ class Elsewhere:
         return self._served.get(file.read_text()) if file.exists() else None
 
 
-class InDatabase(Places, frozen=True):
+class InDatabase(Places):
     """Indexes in PostgreSQL: the folder of a project holds a note."""
 
-    def store(self, project: Path, analyzer: Analyzer, announce: Announce = silent) -> Store:
-        options = StoreOptions(url=engines.postgresql_url(), prefix="places")
-        return self.shared(project, options, analyzer, announce)
+    def store(
+        self,
+        project: Path,
+        analyzer: Analyzer,
+        announce: Announce = silent,
+        options: StoreOptions | None = None,
+    ) -> Store:
+        options = options or StoreOptions(url=engines.postgresql_url(), prefix="places")
+        return super().store(project, analyzer, announce, options)
 
 
 PLACES: dict[str, Callable[[], IndexPlaces]] = {

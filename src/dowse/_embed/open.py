@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -92,30 +92,38 @@ def open_model(
     return CachedModel(model, models, announce, fetch=fetch)
 
 
-def can_rerank(model: str, embedder: Embedder | None) -> bool:
-    """Say if anything can rerank: a cross-encoder, or an embedder on this machine."""
-    return bool(model) or isinstance(embedder, OnnxEmbedder)
-
-
-def open_reranker(
-    model: str,
+def rerankers(
     options: EmbedOptions,
     embedder: Embedder | None,
     cache_dir: Path,
-    announce: Announce = silent,
+    announce: Announce,
+    given: Reranker | None = None,
     *,
-    fetch: bool = False,
-) -> Reranker:
-    """Return a cross-encoder by its name or folder; without one, the embedder's token vectors."""
-    if model:
-        opened = open_model(model, cache_dir, announce, fetch=fetch)
-        return CrossEncoder(opened, threads=options.threads or cores())
-    if isinstance(embedder, OnnxEmbedder):
-        return LateInteraction(embedder)
-    raise UsageError(
-        "Only a model on this machine can rerank.",
-        "Name a cross-encoder with: dowse config set rerank.model NAME",
-    )
+    fetched: str = "",
+) -> Callable[[str], Callable[[], Reranker] | None]:
+    """Open rerankers by their model, each once; nothing is loaded before it is used.
+
+    Without a model, an embedder on this machine reranks by its token vectors, and None stands for
+    any other. A given one is used for every model. Weights of the model `fetched` are fetched on
+    first use; those of a model that only a call names are not: a search must not download.
+    """
+    if given is not None:
+        return lambda _: lambda: given
+    opening = threading.Lock()
+
+    @cache
+    def opened(model: str) -> Reranker:
+        if isinstance(embedder, OnnxEmbedder) and not model:
+            return LateInteraction(embedder)
+        cross_encoder = open_model(model, cache_dir, announce, fetch=model == fetched)
+        return CrossEncoder(cross_encoder, threads=options.threads or cores())
+
+    def open_once(model: str) -> Reranker:
+        with opening:
+            return opened(model)
+
+    is_local = isinstance(embedder, OnnxEmbedder)
+    return lambda model: partial(open_once, model) if model or is_local else None
 
 
 def models_status(cache_dir: Path) -> list[ModelRecord]:

@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +23,24 @@ from dowse._config.schema import (
     read_file,
 )
 from dowse._config.trust import LocalFile, Trust, read_local
-from dowse._embed.open import can_rerank, open_embedder, open_reranker
+from dowse._embed.open import open_embedder, rerankers
 from dowse._embed.options import EmbedOptions
 from dowse._index.source.roots import Root
 from dowse._model import Announce, silent
 from dowse._model.ports import Analyzer, Embedder, Reranker, Store, Writer
-from dowse._model.store_options import StoreOptions
 from dowse._project.all_projects import AllProjects
 from dowse._project.engine import Engine, Parts
 from dowse._project.introduction import introduction
 from dowse._project.registry import ALL, Project, Projects, closest, find_local_file, update_toml
-from dowse._store.places import Places
-from dowse._store.vectors import VectorReplica
+from dowse._store.store import Places
 from dowse._text.analyzer import TextAnalyzer
 from dowse._util.files import Locations, locations, secure
 from dowse._util.messages import counted
 from dowse._util.process import cores
 from dowse.errors import DowseError, NotFound, Refused, UsageError
 
-INDEXES = Places(VectorReplica)
-"""Where projects keep their indexes. Another store, or another vector index, is chosen here."""
+INDEXES = Places()
+"""Where projects keep their indexes. Another store is chosen here."""
 
 OpenStore = Callable[[Analyzer], Store]
 """Opens the store of an index whose terms this analyzer makes."""
@@ -123,7 +120,7 @@ class Workspace:
         if given.store:
             store = given.store(analyzer)
         else:
-            store = open_store(project, settings.store, analyzer, announce)
+            store = INDEXES.store(project.folder, analyzer, announce, settings.store)
         if embedder is None and embed.provider != "none":
             embedder = open_embedder(embed, cache_dir, announce, fetch=fetch, offline=offline)
 
@@ -352,45 +349,3 @@ def _has_size(file: Path, size: int) -> bool:
         return file.stat().st_size == size
     except OSError:
         return False
-
-
-# ── The only place that chooses concrete parts ───────────────────────────────
-
-
-def open_store(
-    project: Project, options: StoreOptions, analyzer: Analyzer, announce: Announce
-) -> Store:
-    """Return the store of a project by these options; nothing is opened yet."""
-    if options.url:
-        return INDEXES.shared(project.folder, options, analyzer, announce)
-    return INDEXES.store(project.folder, analyzer, announce)
-
-
-def rerankers(
-    options: EmbedOptions,
-    embedder: Embedder | None,
-    cache_dir: Path,
-    announce: Announce,
-    given: Reranker | None = None,
-    *,
-    fetched: str = "",
-) -> Callable[[str], Callable[[], Reranker] | None]:
-    """Open rerankers by their model, each once; nothing is loaded before it is used.
-
-    A given one is used for every model. Weights of the model `fetched` are fetched on first use. A
-    model that only a call names is not: a search must not make this machine download.
-    """
-    if given is not None:
-        return lambda _: lambda: given
-    one_at_a_time = threading.Lock()
-
-    @cache
-    def opened(model: str) -> Reranker:
-        fetch = model == fetched
-        return open_reranker(model, options, embedder, cache_dir, announce, fetch=fetch)
-
-    def open_once(model: str) -> Reranker:
-        with one_at_a_time:
-            return opened(model)
-
-    return lambda model: partial(open_once, model) if can_rerank(model, embedder) else None

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dowse._embed.open import CrossEncoder, open_model
+from dowse._embed.open import CrossEncoder, open_model, rerankers
 from dowse._embed.options import EmbedOptions
 from dowse._model import Hit, header_line, silent
-from dowse._project.workspace import rerankers
 from dowse._search.request import SearchRequest
 from dowse.errors import EmbedError
 from tiny_model import make_model

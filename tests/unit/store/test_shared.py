@@ -230,8 +230,8 @@ def test_a_store_closes_the_client_of_its_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engines.need("qdrant_client")
-    from dowse._store.places import Places  # noqa: PLC0415
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+    from dowse._store.store import Places  # noqa: PLC0415
 
     closed: list[Qdrant] = []
 
@@ -240,7 +240,7 @@ def test_a_store_closes_the_client_of_its_engine(
 
     monkeypatch.setattr(Qdrant, "close", close)
     options = StoreOptions(url="postgresql://127.0.0.1:1/x", search="qdrant://127.0.0.1:1")
-    Places().shared(tmp_path, options, PlainAnalyzer()).close()
+    Places().store(tmp_path, PlainAnalyzer(), options=options).close()
     assert len(closed) == 1
 
 

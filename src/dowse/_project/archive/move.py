@@ -30,7 +30,7 @@ from dowse._model import (
 from dowse._model.ports import IndexReader, Store
 from dowse._project.indexing import store_documents, with_vectors
 from dowse._project.registry import Project
-from dowse._project.workspace import INDEXES, Workspace, open_store
+from dowse._project.workspace import INDEXES, Workspace
 from dowse._util.messages import hide_secrets
 from dowse.errors import Damaged, NotFound, UsageError
 
@@ -74,8 +74,8 @@ def move_project(
     former, options = settings.store, replace(settings.store, **values)
     analyzer = workspace.parts(project, settings, offline=True).analyzer
     with (
-        closing(open_store(project, former, analyzer, announce)) as source,
-        closing(open_store(project, options, analyzer, announce)) as target,
+        closing(INDEXES.store(project.folder, analyzer, announce, former)) as source,
+        closing(INDEXES.store(project.folder, analyzer, announce, options)) as target,
     ):
         if source.place == target.place:
             raise UsageError(
