@@ -32,19 +32,21 @@ def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:
     return path
 
 
-def check_outside_roots(workspace: Workspace, path: Path) -> Path:
+def check_outside_roots(
+    workspace: Workspace, path: Path, hint: str = "Name a file in another folder."
+) -> Path:
     """Return where a path leads, if no project reads it and it is none of dowse's own files."""
     real = Path(os.path.realpath(path))
     for root in _roots(workspace):
         if _holds(root, real):
             raise Refused(
                 f"{real} is inside {root}, where documents are read: dowse never writes there.",
-                "Name a file in another folder.",
+                hint,
             )
     own = workspace.locations
     for folder in (own.config, own.data, own.cache):
         if _holds(folder, real):
-            raise Refused(f"{real} is among dowse's own files.", "Name a file in another folder.")
+            raise Refused(f"{real} is among dowse's own files.", hint)
     return real
 
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from command_line import Dowse
-from dowse._interfaces.mcp.clients import CLIENTS
+from dowse._interfaces.cli.commands.install import CLIENTS
 from dowse._interfaces.mcp.tools import ALIASES, READ_TOKENS, SEARCH_TOKENS, TOOLS
 from mcp_client import ERAS
 

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from command_line import DOWSE, Dowse
-from dowse._interfaces.mcp import clients
-from dowse._interfaces.mcp.clients import CLIENTS, SKILL, Client, parsed
+from dowse._interfaces.cli.commands import install as clients
+from dowse._interfaces.cli.commands.install import CLIENTS, SKILL, Client, parsed
 from dowse._interfaces.mcp.tools import TOOLS
 from rows import check_rows
 
@@ -173,6 +173,7 @@ def test_comments_and_layout_of_toml_stay(
         ("codex", "mcp_servers = 1"),
         ("goose", "a: [\n"),
         ("goose", "# mine\nextensions:\n    # a list\n    other:\n        cmd: x\n"),
+        ("goose", "version: 1.10\nextensions:\n  dowse:\n    cmd: old\n    enabled: false\n"),
     ],
 )
 def test_toml_and_yaml_that_could_lose_something_are_left_alone(
@@ -185,32 +186,6 @@ def test_toml_and_yaml_that_could_lose_something_are_left_alone(
     assert seen.code == 2
     assert _entry(_BY_NAME[name], seen.out)  # it is printed, to be put in by hand
     assert path.read_text() == text
-
-
-def test_yaml_is_written_anew_with_what_else_is_in_it(dowse: Dowse) -> None:
-    client = _BY_NAME["goose"]
-    client.path.parent.mkdir(parents=True)
-    client.path.write_text(
-        "extensions:\n  dowse:\n    cmd: old\n    enabled: false\n  other: {cmd: x}\nlast: 1\n"
-    )
-    assert dowse("mcp", "install", "--client", "goose", "--write").code == 0
-    after = yaml.safe_load(client.path.read_text())
-    assert (after["extensions"]["other"], after["last"]) == ({"cmd": "x"}, 1)
-    assert _command(client, _entry(client)) == [DOWSE, "mcp"]
-    assert _entry(client)["enabled"] is False
-    assert "has it already" in dowse("mcp", "install", "--client", "goose", "--write").out
-
-
-@pytest.mark.parametrize("servers", ["", "extensions: null\n", "extensions:\n  other: {cmd: x}\n"])
-def test_values_of_yaml_stay_as_they_are_written(dowse: Dowse, servers: str) -> None:
-    path = _BY_NAME["goose"].path
-    path.parent.mkdir(parents=True)
-    values = ["version: 1.10", "mode: on", "every: 12:30", "key: 0o17", "empty: ~", 'said: "a: b"']
-    path.write_text("\n".join([*values, "text: |", "  one", "  two", servers]))
-    assert dowse("mcp", "install", "--client", "goose", "--write").code == 0
-    after = path.read_text()
-    assert {*values, "text: |"} <= {*after.splitlines()}
-    assert yaml.safe_load(after)["extensions"]["dowse"]["args"] == ["mcp"]
 
 
 def test_an_entry_for_one_folder_is_written_there(dowse: Dowse, home: Path) -> None:
