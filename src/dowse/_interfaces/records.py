@@ -9,7 +9,7 @@ docs/ and in the OpenAPI description.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -170,11 +170,27 @@ class DocumentsRecord(Struct, frozen=True):
     total: Annotated[int, "How many match; `documents` may be a part of them."]
 
 
+class ProjectPassage(Passage, frozen=True, kw_only=True):
+    """A document, or a part of it."""
+
+    project: Annotated[str, "Name of the project."]
+
+
 class PassagesRecord(Struct, frozen=True):
     """What `dowse get` shows."""
 
     project: Annotated[str, "Name of the project."]
     passages: Annotated[tuple[Passage, ...], "In the order asked for."]
+
+
+class SettingRecord(Struct, frozen=True, kw_only=True):
+    """A setting that holds."""
+
+    name: Annotated[str, "As in `search.top_n`."]
+    value: Annotated[Any, "What holds."]
+    default: Annotated[Any, "What would hold if nobody said anything."]
+    origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
+    meaning: Annotated[str, "What it decides."]
 
 
 class ProjectRecord(Struct, frozen=True):

@@ -196,7 +196,9 @@ def test_stdout_carries_the_protocol_alone(indexed: Path) -> None:
     script = "import sys; from dowse._interfaces.mcp import projects\n"
     script += "from dowse._interfaces.cli.main import main\n"
     script += "warm = projects.VisibleProjects._warm\n"
-    script += "projects.VisibleProjects._warm = lambda self: (print('loud'), warm(self))\n"
+    script += (
+        "projects.VisibleProjects._warm = lambda self, find: (print('loud'), warm(self, find))\n"
+    )
     script += "sys.argv = ['dowse', 'mcp']; main()"
     call = {"name": "query_documents", "arguments": {"query": "home"}}
     messages = [

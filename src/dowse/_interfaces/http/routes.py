@@ -39,7 +39,9 @@ from dowse._interfaces.records import (
     DocumentListRecord,
     FieldListRecord,
     GraphRecord,
+    ProjectPassage,
     ProjectRecord,
+    SettingRecord,
     counted_list,
     document_list,
     field_list,
@@ -254,17 +256,9 @@ class PageProjectsRecord(Struct, frozen=True):
     current: Annotated[str | None, "The project of requests that name none; null: they must."]
 
 
-class DocumentPageRecord(Struct, frozen=True):
-    """A document, or a part of it."""
+class DocumentPageRecord(ProjectPassage, frozen=True, kw_only=True):
+    """A document, or a part of it; with `whole`, `text` is all of the document."""
 
-    project: Annotated[str, "Name of the project."]
-    document: Annotated[str, "Id of the document."]
-    path: Annotated[str, "Where the file is, absolute."]
-    title: Annotated[str, "Title of the document."]
-    first_line: Annotated[int, "Of what the reference means, from 1."]
-    last_line: Annotated[int, "The last line of that."]
-    total_lines: Annotated[int, "Of the document."]
-    text: Annotated[str, "As the index has it; with `whole`, all of the document."]
     html: Annotated[
         str | None,
         "The same, rendered and sanitised; blocks carry `data-first-line` and `data-last-line`.",
@@ -285,20 +279,15 @@ class PictureRecord(Struct, frozen=True):
     data: Annotated[bytes, "The file, in base64."]
 
 
-class SwitchRecord(Struct, frozen=True):
-    """A setting that one search may change."""
+class SwitchRecord(SettingRecord, frozen=True, kw_only=True):
+    """A setting that one search may change: `set` takes it."""
 
-    name: Annotated[str, "As in `search.top_n`; `set` takes it."]
     section: Annotated[str, "The stage that it belongs to."]
     type: Annotated[
         Literal["boolean", "integer", "number", "string", "choice"],
         "How it can be shown.",
     ]
     choices: Annotated[tuple[str, ...], "Of a `choice`: all there are."]
-    value: Annotated[Any, "What holds now."]
-    default: Annotated[Any, "What would hold if nobody said anything."]
-    origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
-    meaning: Annotated[str, "What it decides."]
 
 
 class ModeRecord(Struct, frozen=True):

@@ -47,17 +47,18 @@ class VisibleProjects:
                 self._pool = self._open_pool()
             return self._pool
 
-    def warm(self) -> None:
-        """Load everything in the background, once."""
+    def warm(self, find_server: Callable[[], object] = lambda: None) -> None:
+        """Load everything in the background, once, unless a server is found that has it."""
         with self._lock:
             warmed, self._warmed = self._warmed, True
         if not warmed:
-            # The pool is opened there too.
-            load = threading.Thread(target=self._warm, name="dowse-mcp-warm", daemon=True)
-            load.start()
+            threading.Thread(
+                target=self._warm, args=(find_server,), name="dowse-mcp-warm", daemon=True
+            ).start()
 
-    def _warm(self) -> None:
-        self.pool.warm()
+    def _warm(self, find_server: Callable[[], object]) -> None:
+        if find_server() is None:
+            self.pool.warm()  # it is opened in this thread, too
 
     # ── Which project a call means ───────────────────────────────────────────
 

@@ -10,6 +10,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -105,9 +106,7 @@ def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
     def shown(hit: Hit) -> Hit:
         return to_one_line(hit) if in_lines or (compact is None and hit.match == "weak") else hit
 
-    def structured(response: Response) -> Json:
-        return _structured(response, compact=in_lines)
-
+    structured = partial(_structured, compact=in_lines)
     seen = change_hits(seen, shown)
     first = _fitted(seen, budget, lambda one: tokens_of_structure(structured(one)))
     second = _fitted(seen, budget, lambda one: tokens_of_text(*text(one)))

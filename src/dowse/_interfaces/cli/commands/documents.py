@@ -25,6 +25,7 @@ from dowse._interfaces.records import (
     FieldListRecord,
     GraphRecord,
     PassagesRecord,
+    ProjectPassage,
     counted_list,
     document_list,
     field_list,
@@ -44,12 +45,6 @@ from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from dowse._search.listing import LinkGraph
-
-
-class _Told(Passage, frozen=True, kw_only=True):
-    """A passage as a server tells it."""
-
-    project: str
 
 
 @click.command(cls=Command, record=PassagesRecord)
@@ -75,7 +70,7 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
       dowse get terms:5-24                  lines 5 to 24, as results name them
       dowse get 355883cf                    by the id that search and ls --long show
     """
-    told = ask(call, "document", _Told, *({"reference": [one]} for one in references))
+    told = ask(call, "document", ProjectPassage, *({"reference": [one]} for one in references))
     if told:
         projects = dict.fromkeys(one.project for one in told)
         project = told[0].project if len(projects) == 1 else ALL
@@ -413,28 +408,20 @@ def ls_command(
       dowse ls "*-zh.md"          * matches anything, also /
       dowse ls --sort links -n 10  the documents that most others link to
     """
+    glob = pattern or "*"
+    if not set(glob) & set("*?["):
+        glob = glob.removeprefix("./") + "*"
     with call.open_to_search() as searched:
-        found = [one for one in searched.listed(sort, since) if _matches(one.entry.id, pattern)]
+        listed = searched.listed(sort, since)
+        found = [one for one in listed if fnmatch.fnmatchcase(one.entry.id, glob)]
         if pattern and not found:
             raise NotFound(f"No document matches {pattern!r}.", "List all of them with: dowse ls")
         record = document_list(DocumentsRecord, searched, found, limit)
-    rows: list[Sequence[Part]] = [
-        ((one.short_id, "dim"), one.modified[:10], size(one.size), f"{one.chunks:,}")
-        if detailed
-        else ()
-        for one in record.documents
-    ]
-    places = [_place(one, record.project) for one in record.documents]
-    rows = [(*row, place) for row, place in zip(rows, places, strict=True)]
+    rows: list[Sequence[Part]] = []
+    for one in record.documents:
+        details = ((one.short_id, "dim"), one.modified[:10], size(one.size), f"{one.chunks:,}")
+        rows.append((*(details if detailed else ()), _place(one, record.project)))
     _show(call, record, rows, record.total, _nothing(since), right=(2, 3))
-
-
-def _matches(document_id: str, pattern: str | None) -> bool:
-    if not pattern:
-        return True
-    if set(pattern) & set("*?["):
-        return fnmatch.fnmatchcase(document_id, pattern)
-    return document_id.startswith(pattern.removeprefix("./"))
 
 
 @click.command(cls=Command, record=DocumentListRecord)

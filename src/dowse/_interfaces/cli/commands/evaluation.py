@@ -227,32 +227,23 @@ def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterato
     second, first = (comparison.second, "bold"), (comparison.first, "bold")
     yield from sentence(width, second, " compared with ", first)
     heads = ("", "first", "second", "change", "", "95 % interval", "p", "won", "same", " lost")
-    rows: list[list[Part]] = [
-        [
+    rows: list[list[Part]] = []
+    for one in comparison.measures:
+        colour = "green" if one.values.difference > 0 else "red"
+        row: list[Part] = [
             NAMES[one.measure],
             f"{one.values.first:.3f}",
             f"{one.values.second:.3f}",
-            _change(one.values.difference, one.values.p),
+            (f"{one.values.difference:+.3f}", colour if one.values.p < _SURE else ""),
             "" if one.values.relative is None else f"{one.values.relative:+.1%}",
             f"{one.values.low:+.3f} {one.values.high:+.3f}",
-            _chance(one.values.p),
+            f"{one.values.p:.3f}" if one.values.p >= 0.0005 else "<.001",
             str(one.values.wins),
             str(one.values.ties),
             f"{one.values.losses:>5}",  # the last column is not set to the right
         ]
-        for one in comparison.measures
-    ]
+        rows.append(row)
     yield from _headed(heads, rows, width)
-
-
-def _chance(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.0005 else "<.001"
-
-
-def _change(difference: float, p: float) -> tuple[str, str]:
-    """Write a difference; it has a colour when it is more than chance."""
-    colour = "green" if difference > 0 else "red"
-    return f"{difference:+.3f}", colour if p < _SURE else ""
 
 
 @click.command(cls=Command, record=ModelFit)

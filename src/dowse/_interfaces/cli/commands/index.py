@@ -24,7 +24,7 @@ from dowse._interfaces.cli.draw import Part, duration, line, sentence, stage_tim
 from dowse._interfaces.served import ask
 from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status
-from dowse._project.registry import ALL, Project
+from dowse._project.registry import ALL
 from dowse._text.file_names import ENDINGS
 from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
@@ -102,7 +102,8 @@ def index_command(
                     within, rebuild=rebuild, shard=shard, wait=wait, announce=announce
                 )
         except KeyboardInterrupt:
-            goes_on = any(one.watch["watching"] for one in _ask_status(call, project) or ())
+            told = ask(call, "status", _ServedStatus, {"project": [project.name]})
+            goes_on = any(one.watch["watching"] for one in told or ())
             raise Interrupted(
                 "Stopped. Everything indexed so far is kept.",
                 f"A running dowse serve follows {project.name} and goes on with it."
@@ -133,11 +134,6 @@ _NAMED = 20  # files left out that are named without --verbose
 
 class _ServedStatus(Struct, frozen=True):
     watch: dict[str, Any]
-
-
-def _ask_status(call: Call, project: Project) -> tuple[_ServedStatus, ...] | None:
-    """Ask a running server what it does for a project."""
-    return ask(call, "status", _ServedStatus, {"project": [project.name]})
 
 
 def _offer_move(call: Call, folder: Path) -> None:
@@ -297,8 +293,7 @@ def status_command(call: Call) -> None:
     with call.open_to_search() as searched:
         status = searched.status()
     call.answer(status, lambda width: draw_status(status, width))
-    if status.notices:
-        call.remark(*status.notices)
+    call.remark(*status.notices)
 
 
 def draw_status(status: Status, width: int | None) -> list[Text]:

@@ -15,7 +15,7 @@ from dowse._config.schema import find_setting, known_settings
 from dowse._config.trust import LocalFile
 from dowse._interfaces.cli.call import Call, Command, Group, pass_call
 from dowse._interfaces.cli.draw import folded, line, table
-from dowse._interfaces.records import ProjectRecord, ProjectsRecord
+from dowse._interfaces.records import ProjectRecord, ProjectsRecord, SettingRecord, filled
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
 from dowse._util.files import real_path, short_path, typed_path
@@ -231,16 +231,6 @@ def _local_file(call: Call, path: Path | None) -> LocalFile:
 # ── Settings ────────────────────────────────────────────────────────────────────
 
 
-class SettingRecord(Struct, frozen=True):
-    """A setting that holds."""
-
-    name: Annotated[str, "As in `search.top_n`."]
-    value: Annotated[Any, "What holds."]
-    default: Annotated[Any, "What would hold if nobody said anything."]
-    origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
-    meaning: Annotated[str, "What it decides."]
-
-
 class SettingsRecord(Struct, frozen=True):
     """What `dowse config show` shows."""
 
@@ -362,7 +352,7 @@ def _records(chosen: ResolvedSettings) -> Iterator[SettingRecord]:
     for name, setting in known_settings().items():
         value = hide_in_value(chosen.settings.value(name))
         origin = chosen.origins.get(name, "default")
-        yield SettingRecord(name, value, setting.default, origin, setting.meaning)
+        yield filled(SettingRecord, setting, value=value, origin=origin)
 
 
 def _record_of(name: str, chosen: ResolvedSettings) -> SettingRecord:
