@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -152,10 +155,6 @@ def test_parts_are_written_at_once_and_a_whole_run_waits_for_them(tmp_path: Path
 
 
 def test_a_server_that_stops_answering_is_not_waited_for_as_long_as_a_busy_one() -> None:
-    import os  # noqa: PLC0415
-    import signal  # noqa: PLC0415
-    import socket  # noqa: PLC0415
-
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it listens, and says nothing
         url = f"postgresql://127.0.0.1:{silent.getsockname()[1]}/x"
         from dowse._store.shared.postgresql import Address, PostgresConnection  # noqa: PLC0415
@@ -174,6 +173,63 @@ def test_a_server_that_stops_answering_is_not_waited_for_as_long_as_a_busy_one()
         os.kill(backend, signal.SIGCONT)
         with contextlib.suppress(psycopg.Error):
             connection.close()
+
+
+def test_a_server_that_fell_silent_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "DOWSE_TEST_POSTGRESQL_URL" in os.environ:
+        pytest.skip("Its processes are on another machine.")
+    from dowse._store.shared import postgresql  # noqa: PLC0415
+
+    monkeypatch.setattr(postgresql, "_FRESH", -1.0)
+    asked: list[bool] = []
+    is_alive = postgresql.PostgresConnection.is_alive
+
+    def noted(connection: postgresql.PostgresConnection) -> bool:
+        asked.append(is_alive(connection))
+        return asked[-1]
+
+    monkeypatch.setattr(postgresql.PostgresConnection, "is_alive", noted)
+    store = engines.postgres_store(tmp_path / "index", PlainAnalyzer())
+    fill(store, batch(make_document("a.md", "alpha")))
+    server = store._server  # type: ignore[attr-defined]
+    with server.borrow() as one, server.borrow() as two, server.borrow() as three:
+        pids = [lent._raw.info.backend_pid for lent in (one, two, three)]
+    asked.clear()
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(EngineFailed, match="did not answer in time"), server.borrow():
+            pass
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    assert asked == [False]
+    assert found(store, "alpha") == (["a.md"], ["a.md"])
+    store.discard()
+    store.close()
+
+
+@pytest.mark.parametrize("kind", ["milvus", "qdrant"])
+def test_an_engine_that_is_down_is_found_out_before_its_client_tries_for_long(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines.need("pymilvus", "qdrant_client")
+    from dowse._store.shared.engine import Filter  # noqa: PLC0415
+    from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    client = Recorded()
+    for one in (Milvus, Qdrant):
+        monkeypatch.setattr(one, "_connect", lambda _: client)
+    options = StoreOptions(search=f"{kind}://127.0.0.1:{engines.free_port()}", timeout=3600.0)
+    engine = Milvus(options) if kind == "milvus" else Qdrant(options)
+    for _ in range(2):  # also with a client that it was reached with before
+        with pytest.raises(EngineFailed, match="cannot be reached"):
+            engine.search("dowse", "dense", vector_of("alpha"), 5, Filter())
+        engine._opened = client
+    assert client.calls == []
 
 
 def test_an_engine_that_is_down_is_named_with_what_to_do() -> None:
@@ -211,8 +267,6 @@ def test_what_an_engine_says_is_translated(said: str, expected: str) -> None:
 @pytest.mark.parametrize("kind", ["milvus", "qdrant"])
 def test_an_engine_that_stopped_answering_is_not_waited_for(kind: str) -> None:
     engines.need("pymilvus", "qdrant_client")
-    import socket  # noqa: PLC0415
-
     from dowse._store.shared.engine import Filter  # noqa: PLC0415
     from dowse._store.shared.milvus import Milvus  # noqa: PLC0415
     from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
@@ -249,7 +303,7 @@ class Recorded:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-        self.errors: dict[str, Any] = {}
+        self.answers: dict[str, Any] = {}  # in place of the usual ones; an error is raised
 
     def __getattr__(self, name: str) -> Any:
         answers = {
@@ -266,7 +320,7 @@ class Recorded:
                 raise answer
             return answer
 
-        answers |= self.errors
+        answers |= self.answers
 
         return noted
 
@@ -322,6 +376,19 @@ def test_requests_to_qdrant_stay_far_below_its_limit(
         assert size < 6_000_000 or len(some) == 1
 
 
+def test_points_that_somebody_else_put_into_qdrant_do_no_harm(recorded: Recorded) -> None:
+    from dowse._store.shared.engine import Filter  # noqa: PLC0415
+    from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
+
+    strange = SimpleNamespace(id="5f0c43b4-9b0e-4a4b-9d6e-d3f2c2c2f6a1", score=99.0)
+    ours = SimpleNamespace(id=7, score=1.0)
+    recorded.answers["query_points"] = SimpleNamespace(points=[strange, ours])
+    recorded.answers["scroll"] = ([strange, ours], None)
+    engine = Qdrant(StoreOptions())
+    assert engine.search("a", "dense", vector_of("alpha"), 5, Filter()) == [(7, 1.0)]
+    assert engine.keys("a") == {7}
+
+
 def test_a_server_of_milvus_indexes_a_field_and_switches_an_alias(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -344,7 +411,7 @@ def test_a_server_of_milvus_indexes_a_field_and_switches_an_alias(
     assert client.how("search")["filter"] == (
         "array_contains_any(facets, [0, 7]) and not array_contains_any(facets, [8])"
     )
-    client.errors["alter_alias"] = MilvusException(message="alias not found")
+    client.answers["alter_alias"] = MilvusException(message="alias not found")
     engine.settle("dowse_a_1", 1)
     assert [given for name, given, _ in client.calls if name == "create_alias"] == [
         ("dowse_a_1", "dowse_a")

@@ -149,7 +149,7 @@ class PostgresConnection:
 class _Bounded(psycopg.Connection[Any]):
     """A connection that gives up on a server that does not answer in time."""
 
-    patience = 30.0
+    patience = _REACH  # until it is ready
 
     def wait(self, gen: Generator[Any, Any, _T], *how: Any, **named: Any) -> _T:
         """Wait for one answer; raise `OperationalError` when it takes too long."""
@@ -210,7 +210,6 @@ def _connect(address: Address) -> _Bounded:
         **alive,
         **address.parameters,
     )
-    raw.patience = address.timeout
     raw.adapters.register_loader("numeric", _Whole)
     raw.adapters.register_loader("text", _Text)
     raw.adapters.register_dumper(bool, _Flag)
@@ -221,6 +220,7 @@ def _connect(address: Address) -> _Bounded:
         " set_config('tcp_keepalives_count', '4', false)",
         (f'"{address.schema}", public',),
     )
+    raw.patience = address.timeout
     return raw
 
 
@@ -368,6 +368,7 @@ class PostgresSchema:
             connection.execute(f'DROP SCHEMA IF EXISTS "{self.address.schema}" CASCADE')
 
     def _take(self) -> PostgresConnection:
+        began = time.monotonic()
         with suppress(Empty):
             while True:
                 idle, since = self._idle.get_nowait()
@@ -375,6 +376,9 @@ class PostgresSchema:
                 if time.monotonic() - since < _FRESH or idle.is_alive():
                     return idle
                 idle.close()
+                if time.monotonic() - began >= _REACH:  # the others would be as silent
+                    self.close()
+                    raise psycopg.OperationalError("timeout expired")
         connection = PostgresConnection(self.address)
         try:
             if _prepare(connection):

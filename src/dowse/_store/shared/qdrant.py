@@ -130,7 +130,7 @@ class Qdrant(RemoteEngine):
                 page, place = client.scroll(
                     name, limit=_PAGE, offset=place, with_payload=False, **self._reading
                 )
-            keys.update(int(point.id) for point in page)
+            keys.update(point.id for point in page if isinstance(point.id, int))
             if place is None:
                 return keys
 
@@ -157,7 +157,8 @@ class Qdrant(RemoteEngine):
                 with_payload=False,
                 **self._reading,
             ).points
-        return [(int(point.id), float(point.score)) for point in found]
+        # Others may have written here: what they call their points, no chunk is called.
+        return [(one.id, float(one.score)) for one in found if isinstance(one.id, int)]
 
     def names(self, prefix: str) -> list[str]:
         """Return the collections whose names begin so."""
