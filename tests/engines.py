@@ -144,7 +144,7 @@ def postgres_store(path: Path, analyzer: Analyzer, engine: str = "") -> Store:
 
 
 def _pgvector(connection: Any) -> SearchEngine:
-    from dowse._store.shared.pgvector import PgVector  # noqa: PLC0415
+    from dowse._store.shared.postgresql import PgVector  # noqa: PLC0415
 
     return PgVector(connection)
 

@@ -23,9 +23,10 @@ import engines
 from command_line import Dowse, process
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
-from dowse._model import Event, Shard
+from dowse._model import Batch, Event, Shard
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
+from dowse._store.sql.writer import SqlWriter
 from engines import MilvusLite, Postgresql
 from vaults import close_engines
 
@@ -93,6 +94,30 @@ def test_an_index_moves_to_a_database_and_back_and_finds_the_same(
     assert hits(dowse) == before
     assert dowse("status", "--json").json["counts"] == counts
     assert engines.schemas(f"{prefix}_notes") == set()
+
+
+def test_a_move_that_was_interrupted_goes_on_where_it_stopped(
+    vault: Path, dowse: Dowse, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dowse._project.indexing._DOCUMENTS", 2)
+    dowse("index", vault)
+    before, apply, taken = hits(dowse), SqlWriter.apply, []
+
+    def interrupted(writer: SqlWriter, some: Batch) -> None:
+        if len(taken) == 2:
+            raise KeyboardInterrupt
+        apply(writer, some)
+        taken.append(len(some.put))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlWriter, "apply", interrupted)
+        assert dowse("move", "--to", engine).code != 0
+    assert taken == [2, 2]
+    assert not dowse("status", "--json").json["folder"].startswith(engine)  # nothing was switched
+    assert hits(dowse) == before
+    moved = dowse("move", "--to", engine, "--json").json
+    assert (moved["documents"], moved["written"]) == (5, 1)
+    assert hits(dowse) == before
 
 
 @pytest.mark.parametrize("search", ["local", "postgresql", "qdrant"])

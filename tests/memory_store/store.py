@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,6 @@ import msgspec
 
 from dowse._model import (
     Batch,
-    ChunkedDocument,
     Finding,
     IndexedDocument,
     Maintenance,
@@ -63,9 +62,6 @@ class MemoryWriting:
     def note_roots(self, roots: Sequence[str]) -> None:
         """Notes which folders the index is made of."""
         self._newest.state = self._store.state = replace(self._newest.state, roots=tuple(roots))
-
-    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Needs nothing: terms are weighed when they are searched for."""
 
     def apply(self, batch: Batch) -> None:
         """Takes a batch in one transaction: after a crash all of it is there, or nothing."""

@@ -43,9 +43,9 @@ with store.write(wait=30, part=sys.argv[4]) as writing:
 def opened(url: str, name: str) -> Store:
     """A store at an address; this module is also used by writers of their own."""
     from dowse._store.shared.engine import EngineIndexes  # noqa: PLC0415
-    from dowse._store.shared.pgvector import PgVector  # noqa: PLC0415
     from dowse._store.shared.postgresql import (  # noqa: PLC0415
         Address,
+        PgVector,
         PostgresSchema,
         PostgresStore,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol
@@ -13,7 +13,6 @@ from msgspec import Struct
 from dowse._model import (
     Announce,
     Batch,
-    ChunkedDocument,
     ChunkKey,
     Condition,
     Counts,
@@ -303,13 +302,6 @@ class IndexWriter(Protocol):
 
     def note_roots(self, roots: Sequence[str]) -> None:
         """Note which folders the index is made of, so that its project can be restored."""
-
-    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Say which documents an index that is still empty will get.
-
-        A store that weighs terms when it writes them learns their average length from these; others
-        need not look at them. Keyword search then scores at once as it does after `tidy`.
-        """
 
     def apply(self, batch: Batch) -> None:
         """Take a batch in one transaction: after a crash all of it is there, or nothing."""

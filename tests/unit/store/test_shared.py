@@ -20,6 +20,7 @@ from documents import STAMP, PlainAnalyzer, batch, make_document, vector_of
 from dowse._model import Condition, Fields, IndexedDocument
 from dowse._model.ports import Store
 from dowse._model.store_options import StoreOptions
+from dowse._store.store import EmbeddedStore
 from dowse.errors import EngineFailed, Locked, UsageError
 from store_steps import apply, fill
 
@@ -91,6 +92,27 @@ def test_an_engine_that_lost_rows_gives_fewer_results_and_is_built_again(
     store.repair()
     assert store.check() == []
     assert found(store, "beta") == (["b.md"], ["b.md"])
+
+
+def test_an_engine_that_only_grew_is_readied_for_searches(store: Store, tmp_path: Path) -> None:
+    """Weights are made again when chunks have become longer, although none was deleted."""
+    short, long = make_document("a.md", "alpha"), make_document("b.md", "alpha " + "beta " * 90)
+    other = EmbeddedStore(tmp_path / "other", PlainAnalyzer())
+    scores = []
+    for one in (store, other):
+        fill(one, batch(short))
+        with one.write() as writing:
+            writing.tidy(0)
+        with one.write() as writing:
+            writing.apply(batch(long))
+            if one is store:
+                assert "tidy" in writing.pending()
+            writing.tidy(0)
+            assert "tidy" not in writing.pending()
+        with one.read() as reading:
+            scores.append([score for _, score in reading.keyword.search("body", ["alpha"], 2)])
+    assert scores[0] == pytest.approx(scores[1], rel=1e-5)
+    other.close()
 
 
 def test_machines_with_other_engines_catch_up_when_they_write(tmp_path: Path) -> None:
@@ -498,7 +520,6 @@ def test_engines_leave_out_by_fields_what_the_embedded_index_leaves_out(
     tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dowse._store.shared import engine as shared  # noqa: PLC0415
-    from dowse._store.store import EmbeddedStore  # noqa: PLC0415
 
     asked: list[Any] = []
 

@@ -353,7 +353,6 @@ def fill(
     """Start an index and fill it, with the vectors of the export or without them."""
     writer.start(stamp)
     dimensions = int(archive.manifest.stamp["dimensions"])
-    writer.expect(chunked for _, _, chunked in _documents(archive, settings))
     communities: dict[str, int] = {}
 
     def documents() -> Iterator[PreparedDocument]:

@@ -121,8 +121,6 @@ def _copy(
                 writing.apply(Batch(gone=tuple(gone)))
             missing = sorted(name for name, state in wanted.items() if there.get(name) != state)
             announce(Event("move", 0, len(missing)))
-            if not there:
-                writing.expect(_cut(reading, missing, settings.chunk))
             store_documents(
                 writing,
                 with_vectors(reading, _cut(reading, missing, settings.chunk)),

@@ -21,19 +21,18 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from dowse._model import GAP, ChunkedDocument, ChunkKey, Finding, Keys, Scores, Stream, Vector
+from dowse._model import GAP, ChunkKey, Finding, Keys, Scores, Stream, Vector
 from dowse._model.ports import Analyzer, KeywordField, within
 from dowse._model.store_options import StoreOptions
 from dowse._store.files import REPAIR
 from dowse._store.replicas import Indexes
 from dowse._store.sql.database import Database, SqlConnection, Statements, decode_vector
 from dowse._store.sql.reader import ConditionCache, facets_asked
-from dowse._text.analyzer import terms_of
 from dowse._text.matching import rarity
 from dowse._util.arrays import np
 from dowse.errors import Damaged, DowseError, EngineFailed
@@ -150,15 +149,6 @@ def _terms(stream: Stream) -> list[str]:
     return [term for term in stream.split(" ") if term and term != GAP]
 
 
-def _averages(chunks: Iterable[tuple[Stream, Stream]]) -> tuple[float, float]:
-    """Compute how long the text and the code of chunks are on average."""
-    count = body = code = 0
-    for of_body, of_code in chunks:
-        count += 1
-        body, code = body + len(_terms(of_body)), code + len(_terms(of_code))
-    return (body / count, code / count) if count else (0.0, 0.0)
-
-
 def _weighed(terms: Sequence[str], average: float) -> dict[int, float]:
     """Return the sparse vector of a chunk in an index of this average length.
 
@@ -191,9 +181,7 @@ class EngineIndexes:
         self._engine = engine
         self._analyzer = analyzer
         self._close = close
-        self._expected: tuple[float, float] | None = None
-        self._owners: tuple[tuple[str, str], ConditionCache] | None = None
-        self._opening = threading.Lock()
+        self._conditions: tuple[object, ConditionCache] = (None, ConditionCache())
 
     def at(self, begin: Callable[[], Database]) -> Indexes:
         """Begin a transaction, and find what the engine holds for its generation."""
@@ -203,20 +191,13 @@ class EngineIndexes:
             raise Damaged(
                 f"The search index at {self._place} was never built.", f"Build it with: {REPAIR}"
             )
-        with self._opening:
-            generation = database.identity, database.generation_id
-            if self._owners is None or self._owners[0] != generation:
-                self._owners = generation, ConditionCache()
-            owners = self._owners[1]
+        known, conditions = self._conditions
+        if known != database.id:
+            conditions = ConditionCache()
+            self._conditions = database.id, conditions
         engine = self._engine(database.connection)
-        found = database, engine, built or _NOTHING, owners
-        return Indexes(_Keywords(self._place, self._analyzer, *found), _Vectors(*found), owners)
-
-    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Learn how long chunks are on average, before the first of them comes."""
-        self._expected = _averages(
-            chunk for document in documents for chunk in terms_of(document, self._analyzer).chunks
-        )
+        found = self._place, self._analyzer, database, engine, built or _NOTHING, conditions
+        return Indexes(_Keywords(*found), _Vectors(*found), conditions)
 
     def catch_up(self, database: Database, *, repair: bool) -> None:  # noqa: ARG002  (of the port)
         """Bring the engine to the truth's generation."""
@@ -225,11 +206,10 @@ class EngineIndexes:
             if built is None or self._is_strange(database, built):
                 self._build(database, built)
             elif built.generation < database.generation:
-                engine = self._engine(database.connection)
-                self._remove_gone(database.connection, engine)
+                self._remove_gone(database.connection)
                 changed = database.changed_since(built.generation, terms_only=False)
                 new = frozenset(database.changed_since(built.generation, terms_only=True))
-                built = self._put(database, engine, built, changed, new)
+                built = self._put(database, built, changed, new)
                 self._note(database, built._replace(generation=database.generation))
 
     def rebuild(self, database: Database) -> None:
@@ -252,7 +232,7 @@ class EngineIndexes:
                 built = self._build(database, built)
             connection, engine = database.connection, self._engine(database.connection)
             engine.settle(built.name, built.chunks)
-            self._remove_gone(connection, engine)
+            self._remove_gone(connection)
             kept = connection.execute(
                 "SELECT name FROM search_gone WHERE place = ? AND chunk = 0", (self._place,)
             ).fetchall()
@@ -282,7 +262,7 @@ class EngineIndexes:
 
     def close(self) -> None:
         """Forget what was read, and close the connection; a later call opens it again."""
-        self._owners = None
+        self._conditions = None, ConditionCache()
         self._close()
 
     def _built(self, database: Database) -> _Built | None:
@@ -307,14 +287,13 @@ class EngineIndexes:
         connection, engine = database.connection, self._engine(database.connection)
         if former is not None:
             self._note_gone(connection, former.name, [0])
-        self._remove_gone(connection, engine)
+        self._remove_gone(connection)
         name = f"{_prefix(connection)}{uuid.uuid4().hex[:8]}"
         engine.create(name, database.dimensions)
-        body, code = _averages(row[1:] for row in database.keyword_rows(self._analyzer))
-        built = _Built(name, database.identity, database.generation, body=body, code=code)
         connection.execute("DELETE FROM search_terms WHERE place = ?", (self._place,))
+        built = _Built(name, database.identity, database.generation)
         if keys := sorted(database.chunk_keys()):
-            built = self._put(database, engine, built, keys, frozenset(keys))
+            built = self._put(database, built, keys, frozenset(keys))
             engine.settle(name, built.chunks)
         self._note(database, built)
         return built
@@ -322,12 +301,19 @@ class EngineIndexes:
     def _put(
         self,
         database: Database,
-        engine: SearchEngine,
         built: _Built,
         changed: Sequence[ChunkKey],
         new: frozenset[ChunkKey],
     ) -> _Built:
-        """Send chunks that came or got a vector, note those that went, and count terms."""
+        """Send chunks that came or got a vector, note those that went, and count terms.
+
+        The first chunks that an index takes say how long chunks are on average.
+        """
+        if not built.chunks:
+            streams = database.keyword_rows(self._analyzer, changed)
+            sizes = [(len(_terms(body)), len(_terms(code))) for _, body, code in streams]
+            averages = np.mean(sizes or [(0, 0)], axis=0).tolist()
+            built = built._replace(**dict(zip(SPARSE, averages, strict=True)))
         for start in range(0, len(changed), _AT_ONCE):
             keys = changed[start : start + _AT_ONCE]
             found = [
@@ -336,9 +322,6 @@ class EngineIndexes:
             ]
             added = [one for one in found if one[0] in new]
             lengths = sum(len(body) for _, body, _ in added), sum(len(code) for *_, code in added)
-            if not built.chunks and not built.body and added:  # the first chunks of an index
-                averages = self._expected or tuple(length / len(added) for length in lengths)
-                built = built._replace(body=averages[0], code=averages[1])
             vectors = {key: decode_vector(kept) for key, kept in database.vector_rows(keys)}
             facets = _facets(database.connection, keys)
             rows = [
@@ -352,7 +335,7 @@ class EngineIndexes:
                 for key, body, code in found
             ]
             if rows:
-                engine.put(built.name, rows)
+                self._engine(database.connection).put(built.name, rows)
             counted = Counter(
                 (field, term)
                 for row in rows
@@ -386,8 +369,9 @@ class EngineIndexes:
             (self._place, name, list(keys)),
         )
 
-    def _remove_gone(self, connection: SqlConnection, engine: SearchEngine) -> None:
+    def _remove_gone(self, connection: SqlConnection) -> None:
         """Remove rows and places that no reader can still need."""
+        engine = self._engine(connection)
         for name, keys in connection.execute(
             "WITH gone AS (DELETE FROM search_gone WHERE place = ?"
             " AND since < now() - make_interval(secs => ?) RETURNING name, chunk)"
@@ -458,9 +442,16 @@ class _Searcher:
 
     is_whole = True
 
-    def __init__(
-        self, database: Database, engine: SearchEngine, built: _Built, conditions: ConditionCache
+    def __init__(  # noqa: PLR0917
+        self,
+        place: str,
+        analyzer: Analyzer,
+        database: Database,
+        engine: SearchEngine,
+        built: _Built,
+        conditions: ConditionCache,
     ) -> None:
+        self._place, self._analyzer = place, analyzer
         self._database, self._engine, self._built = database, engine, built
         self._conditions = conditions
 
@@ -526,10 +517,6 @@ class _Searcher:
 
 class _Keywords(_Searcher):
     """Finds chunks by the weights of their terms."""
-
-    def __init__(self, place: str, analyzer: Analyzer, *found: Any) -> None:
-        super().__init__(*found)
-        self._place, self._analyzer = place, analyzer
 
     @property
     def size(self) -> int:

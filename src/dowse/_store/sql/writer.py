@@ -116,9 +116,6 @@ class SqlWriter:
             with self._errors():
                 self._set_meta(ROOTS, json.dumps(list(roots)))
 
-    def expect(self, documents: Iterable[ChunkedDocument]) -> None:
-        """Need nothing: terms are weighed when they are searched for."""
-
     def apply(self, batch: Batch) -> None:
         """Take a batch in one transaction: after a crash all of it is there, or nothing."""
         with self._change() as change:
@@ -532,7 +529,7 @@ class TableWriter:
     def _journal(self, keys: Iterable[ChunkKey], *, terms: bool = True) -> None:
         self._connection.executemany(
             "INSERT INTO journal VALUES (?, ?, ?)",
-            [(self._generation, key, terms) for key in keys],
+            [(self._generation, key, int(terms)) for key in keys],
         )
 
     def _row(self, query: str, *values: object) -> Any:
@@ -542,9 +539,9 @@ class TableWriter:
         return [row[0] for row in self._connection.execute(query, values)]
 
 
-def _state_columns(state: FileState, fields: Fields) -> tuple[int, int, str, bool, float]:
+def _state_columns(state: FileState, fields: Fields) -> tuple[int, int, str, int, float]:
     mtime_ns = max(-_LATEST, min(_LATEST, state.mtime_ns))
-    return state.size, mtime_ns, state.digest, state.settled, modified(fields, mtime_ns)
+    return state.size, mtime_ns, state.digest, int(state.settled), modified(fields, mtime_ns)
 
 
 def _resolve_links(
