@@ -18,6 +18,7 @@ import itertools
 import multiprocessing
 import os
 import random
+import shutil
 import statistics
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from msgspec.structs import replace
 
 from dowse._model import (
     Batch,
@@ -51,6 +53,7 @@ from dowse._model.store_options import StoreOptions
 from dowse._project.archive.move import move_project
 from dowse._project.engine import Engine
 from dowse._project.evaluation import (
+    SEED,
     Collection,
     JudgedQuery,
     Run,
@@ -81,6 +84,7 @@ def main() -> None:
     one.add_argument("--url", required=True)
     one.add_argument("--sets", default="dendron-vault,k8s-en")
     one.add_argument("--queries", type=int, default=0, help="ask so many per set; 0: all")
+    one.add_argument("--documents", type=int, default=0, help="index so many per set; 0: all")
     one.add_argument("--modes", default="hybrid,keyword,semantic")
     one.add_argument("--search", default="local,postgresql", help="values of store.search")
     one.add_argument("--index", default="FLAT", help="store.index of Milvus")
@@ -104,7 +108,24 @@ def parity(arguments: argparse.Namespace) -> None:
         if arguments.queries:
             collection = sample(collection, arguments.queries)
         modes = list(filter(None, arguments.modes.split(",")))
-        compare_set(collection, arguments, modes)
+        with tempfile.TemporaryDirectory() as folder:
+            if arguments.documents:
+                collection = some_documents(collection, arguments.documents, Path(folder))
+            compare_set(collection, arguments, modes)
+
+
+def some_documents(collection: Collection, count: int, folder: Path) -> Collection:
+    """Copies those that answer the queries, and others at random, into a folder."""
+    source = collection.documents
+    if source is None:
+        raise SystemExit(f"{collection.name} has no documents.")
+    wanted = [name for query in collection.answerable for name in query.relevant]
+    others = sorted(str(path.relative_to(source)) for path in source.rglob("*.md"))
+    random.Random(SEED).shuffle(others)  # noqa: S311  (the same ones every time)
+    for name in list(dict.fromkeys([*wanted, *others]))[:count]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source / name, folder / name)
+    return replace(collection, documents=folder)
 
 
 def compare_set(
