@@ -101,7 +101,8 @@ def test_a_move_that_was_interrupted_goes_on_where_it_stopped(
 ) -> None:
     monkeypatch.setattr("dowse._project.indexing._DOCUMENTS", 2)
     dowse("index", vault)
-    before, apply, taken = hits(dowse), SqlWriter.apply, []
+    before, apply = hits(dowse), SqlWriter.apply
+    taken: list[int] = []
 
     def interrupted(writer: SqlWriter, some: Batch) -> None:
         if len(taken) == 2:
