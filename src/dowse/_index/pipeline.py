@@ -86,7 +86,10 @@ class VectorMaker:
         if self._embedder is None or not texts:
             return made
         try:
-            blank = self._unreadable(texts)
+            model = self._embedder.model
+            # What the model cannot read gets a vector that is near nothing.
+            nothing: Vector = np.zeros(model.dimensions, np.float32)
+            blank = {text: nothing for text in texts if not is_readable(text, model.scripts)}
             readable = [text for text in texts if text not in blank]
             for batch in self._embedder.passages(readable):
                 for position, vector in zip(batch.positions, batch.vectors, strict=True):
@@ -123,14 +126,6 @@ class VectorMaker:
             if not self.can_embed:  # the embedder gave up
                 break
         return self.made - before
-
-    def _unreadable(self, texts: Sequence[str]) -> dict[str, Vector]:
-        """Return the texts that the model cannot read, each with a vector that is near nothing."""
-        model = self._embedder.model if self._embedder else None
-        if model is None or model.scripts is None:
-            return {}
-        nothing: Vector = np.zeros(model.dimensions, np.float32)
-        return {text: nothing for text in texts if not is_readable(text, model.scripts)}
 
 
 # ── The stages ───────────────────────────────────────────────────────────────

@@ -166,8 +166,7 @@ def parse_files(batch: FileBatch) -> int:
             deadline = Deadline(batch.read.file_seconds)
             document = parse(file.source.id, file.text.text, deadline)
             deadline.pause()
-            parsed = replace(document, secrets=file.text.secrets)
-            batch.documents.append((file, parsed, deadline))
+            batch.documents.append((file, replace(document, secrets=file.text.secrets), deadline))
     return len(batch.texts)
 
 

@@ -48,14 +48,9 @@ def scan(
         for source in sources
         if (state := known.get(source.id)) is None or not state.settled or not _same(state, source)
     ]
-    unchanged = len(sources) - len(pending)
-    changes = Changes(pending, {}, unchanged, known, list(found.left_out))
-    still_there = unchanged + sum(source.id in known for source in pending)
-    if still_there < len(known):
-        missing = sorted(known.keys() - {source.id for source in sources})
-        seen = _seen(missing, roots, within, found.left_out)
-        changes.gone = {id_: known[id_] for id_ in seen}
-    return changes
+    missing = sorted(known.keys() - {source.id for source in sources})
+    gone = {id_: known[id_] for id_ in _seen(missing, roots, within, found.left_out)}
+    return Changes(pending, gone, len(sources) - len(pending), known, list(found.left_out))
 
 
 def beginnings(roots: Sequence[Root], within: Sequence[Path]) -> list[str]:

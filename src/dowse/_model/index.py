@@ -235,7 +235,7 @@ def embedding_text(
     All as people read it, and without a title that is no word; a chunk of pictures is read as it is
     written.
     """
-    from dowse._text.embedded import says_something, shown  # noqa: PLC0415  not every command embeds
+    from dowse._text.markdown import says_something, shown  # noqa: PLC0415  not every command embeds
 
     named = title if says_something(title) else ""
     paths = {"title": titled_path(named, header_path), "headings": header_path, "none": ()}

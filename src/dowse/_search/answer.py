@@ -128,9 +128,8 @@ def _similarity(search: SearchState) -> Callable[[Sequence[str]], Sequence[float
 def _asked(search: SearchState, embedder: Embedder, whole: Vector) -> Vector:
     """Embed what the query asks, without the sentences that only say why it asks."""
     part = asking_part(search.query.text)
-    if part == search.query.text or search.hypothesis:
-        return whole
-    if len(set(search.parts.analyzer.query_terms(part))) < _ASKS:
+    says_enough = len(set(search.parts.analyzer.query_terms(part))) >= _ASKS
+    if part == search.query.text or search.hypothesis or not says_enough:
         return whole
     try:
         return embedder.query(part)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from dowse._index.source.roots import Root, path_of
+from dowse._index.source.roots import Root, owner, path_of
 from dowse._model import DocumentEntry, FileState, StoredChunk, header_line, titled_path
 from dowse._search.dedup import drop_repeats, repeats
 from dowse._search.fusion import put_named_first
@@ -150,11 +150,12 @@ def drop_deleted(search: SearchState) -> None:
 
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     """Tell whether the file has been deleted; not when its whole root is out of reach."""
-    root = _owner(roots, document_id)
-    if root and not _is_missing(root.path / document_id.removeprefix(root.prefix)):
-        return False  # the path as the id spells it is nearly always the right one
-    if root and root.leads_to:
-        return False  # a link has taken its place, as good as an unmounted disk
+    root = owner(roots, document_id)
+    # The path as the id spells it is nearly always the right one. A link in the place of the root
+    # is as good as an unmounted disk.
+    spelled = root and root.path / document_id.removeprefix(root.prefix)
+    if root and spelled and (not _is_missing(spelled) or root.leads_to):
+        return False
     try:
         path = path_of(roots, document_id)
     except NotFound:  # of a root that the project no longer has
@@ -167,7 +168,7 @@ def is_stale(
     roots: Sequence[Root], entry: DocumentEntry, files: Callable[[], Mapping[str, FileState]]
 ) -> bool:
     """Tell whether the file says something else than when it was indexed, or is out of reach."""
-    root = _owner(roots, entry.id)
+    root = owner(roots, entry.id)
     if root is not None and root.is_elsewhere:
         return False  # what was imported is all there is to know
     with suppress(OSError):
@@ -190,12 +191,6 @@ def _is_as_indexed(path: Path, entry: DocumentEntry) -> bool:
     """Tell whether a file has the size and the time that it was indexed with."""
     status = path.stat()
     return (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
-
-
-def _owner(roots: Sequence[Root], document_id: str) -> Root | None:
-    """Find the root of a document: of several that fit, the one with the longest name."""
-    fitting = [root for root in roots if document_id.startswith(root.prefix)]
-    return max(fitting, key=lambda root: len(root.prefix), default=None)
 
 
 def _is_missing(path: Path) -> bool:

@@ -213,25 +213,21 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     inside = [mark for mark in marks if mark.start < body and start == body] + drawn_marks
     before = "… " if start > body else ""
     after = " …" if end < len(shown) else ""
-    pieces = {range(len(text) + 1)}
-    if shown is seen.text:
-        pieces = {seen.lines[bisect_right(seen.starts, mark.start) - 1] for mark in inside}
+    is_read = shown is seen.text
+    places = [bisect_right(seen.starts, mark.start) - 1 for mark in inside if is_read]
+    pieces = {seen.lines[place] for place in places} if is_read else {range(len(text) + 1)}
     words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
     line = _line_with(words, text, pieces, weights)
-    if line is None:
-        line = min((lines.start for lines in pieces), default=0)
     drawn = before + _drawn(shown, start, end, drawn_marks) + after
-    headings: tuple[str, ...] = ()
-    for _, path in under_headings(piece for piece in seen.pieces if piece.line <= line):
-        headings = path
-    return Excerpt(drawn, line, headings)
+    paths = under_headings(piece for piece in seen.pieces if piece.line <= line)
+    return Excerpt(drawn, line, [(), *(path for _, path in paths)][-1])
 
 
 def _line_with(
     words: Mapping[str, AbstractSet[str]], text: str, among: Collection[range], weights: Weights
-) -> int | None:
-    """Find the first line in some ranges that says most by these words."""
-    best, most = None, 0
+) -> int:
+    """Find the first line in some ranges that says most by these words; by default their first."""
+    best, most = min((lines.start for lines in among), default=0), 0
     for number, line in enumerate(text.split("\n") if words else ()):
         if any(number in lines for lines in among):
             terms = [terms for word, terms in words.items() if _has_word(line, word)]
@@ -243,12 +239,9 @@ def _line_with(
 
 def _has_word(line: str, word: str) -> bool:
     """Tell whether a line has a word, and not only as a part of a longer one."""
-    for start in _places(line, word):
-        end = start + len(word)
-        is_part = line[start - 1 : start].isalnum() or line[end : end + 1].isalnum()
-        if is_unspaced(word[0]) or not is_part:
-            return True
-    return False
+    size = len(word)
+    around = (line[at - 1 : at] + line[at + size : at + size + 1] for at in _places(line, word))
+    return any(is_unspaced(word[0]) or not any(map(str.isalnum, signs)) for signs in around)
 
 
 def _places(text: str, part: str) -> Iterator[int]:

@@ -214,8 +214,7 @@ def _similar(
     # Its own chunks come first, and a document may have many.
     found = reading.vectors.nearest((middle / length).astype(np.float32), len(own) + 20 * limit)
     others = [(key, score) for key, score in found if key not in vectors]
-    best = one_per_document(reading, others, limit)
-    scores = dict(best)
+    scores = dict(one_per_document(reading, others, limit))
     return tuple(
         Neighbour(
             id=one.document.id,

@@ -300,8 +300,7 @@ def run_stages(
             began = time.perf_counter()
             stage.run(search)
             seconds[stage.name] = time.perf_counter() - began
-        fused = search.fused
-        search.counts[stage.name] = len(search.candidates if fused else search.found_keys())
+        search.counts[stage.name] = len(search.candidates if search.fused else search.found_keys())
 
 
 def has_too_few(search: SearchState) -> bool:

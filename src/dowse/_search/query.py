@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Literal
 
 from msgspec import Struct, field
@@ -189,10 +189,9 @@ class _Lexer(Struct):
     def _closing(self, opening: int) -> int | None:
         """Find where the quote that opens here closes; None if none opens here, or never closes."""
         mark, before = self.text[opening : opening + 1], self.text[opening - 1 : opening]
-        if mark not in _CLOSING:
-            return None
         # As in 5" or don`t; texts without spaces between words are quoted in the middle of a run.
-        if mark in '"`' and before.isascii() and before.isalnum():
+        is_part = mark in '"`' and before.isascii() and before.isalnum()
+        if mark not in _CLOSING or is_part:
             return None
         ends = []
         for closing in _CLOSING[mark]:
@@ -220,10 +219,9 @@ class _Lexer(Struct):
 def _named(name: str, value: str, written: str, *, negated: bool) -> QueryPiece:
     """Make the piece that a name before a colon sets."""
     known = name.lower()
-    if known in FIELDS:
-        return QueryPiece("field", value, written, negated, known)
-    if known in SCOPES:
-        return QueryPiece("scope", value, written, negated, known)
+    if known in FIELDS or known in SCOPES:
+        kind: QueryPieceKind = "field" if known in FIELDS else "scope"
+        return QueryPiece(kind, value, written, negated, known)
     return QueryPiece("property", value, written, negated, name)
 
 
@@ -362,21 +360,17 @@ def understand(text: str, analyzer: Analyzer, known: Known = _NOTHING_KNOWN) -> 
     ]
     around = " ".join(one.text for one in meanings if one not in phrases).split()
     told = sum(1 for word in around if analyzer.query_terms(word))
-    mere = phrases
-    if told < _SENTENCE and len(around) < _QUESTION:
-        mere = [
-            one for one in phrases if told and one.condition and one.condition.written[0] != '"'
-        ]
-    meanings = [replace(one, condition=None) if one in mere else one for one in meanings]
+    is_sentence = told >= _SENTENCE or len(around) >= _QUESTION
     conditions: dict[Condition, Condition] = {}
     for one in meanings:
-        if one.condition:
-            conditions.setdefault(replace(one.condition, written=""), one.condition)
-    kept, demanded = [], 0
-    for condition in conditions.values():
-        demanded += sum(1 for _ in leaves(condition))
-        if demanded <= _MOST_CONDITIONS:
-            kept.append(condition)
+        if (said := one.condition) and not (
+            one in phrases and (is_sentence or (told and said.written[0] != '"'))
+        ):
+            conditions.setdefault(replace(said, written=""), said)
+    counts = accumulate(sum(1 for _ in leaves(condition)) for condition in conditions.values())
+    totals = dict(zip(conditions.values(), counts, strict=True))
+    kept = [condition for condition, total in totals.items() if total <= _MOST_CONDITIONS]
+    demanded = max(totals.values(), default=0)
 
     notices = [one.notice for one in meanings if one.notice]
     if unknown := distinct(one.unknown for one in meanings if one.unknown):
@@ -454,11 +448,8 @@ class _Interpreter(Struct, frozen=True):
         wanted = not group.negated and group.name in {"", *SCOPES}
         text = " ".join(one.text for one in inside if one.text) if wanted else ""
         condition = self._condition(group)
-        if condition is not None:
-            condition = replace(condition, written=group.written)
-        yield Meaning(text, condition)
-        for one in inside:
-            yield Meaning(notice=one.notice, unknown=one.unknown)
+        yield Meaning(text, condition and replace(condition, written=group.written))
+        yield from (Meaning(notice=one.notice, unknown=one.unknown) for one in inside)
 
     def _inside(self, node: Node) -> Iterator[Meaning]:
         """Read what the pieces in a group contribute, apart from their conditions."""

@@ -53,7 +53,8 @@ def lines_of_anchor(document_id: str, text: str, anchor: str) -> Lines | None:
 def _heading(headings: Sequence[Heading], text: str, wanted: str, start: int) -> int | None:
     """Find the first heading from `start` on that an anchor means."""
     names = [fold_name(one.text) for one in headings]
-    own = [_own_anchor(text, one) for one in headings]
+    named = (_OWN_ANCHOR.search(rest_of_line(text, one.start)) for one in headings)
+    own = [fold(found[1]) if found else "" for found in named]
     slugs = _slugs(headings)
     for spelled, known in ((fold(wanted), own), (fold(wanted), slugs), (fold_name(wanted), names)):
         found = [place for place in range(start, len(headings)) if known[place] == spelled]
@@ -61,11 +62,6 @@ def _heading(headings: Sequence[Heading], text: str, wanted: str, start: int) ->
             return found[0]
     folded = _slug(wanted)
     return next((place for place in range(start, len(slugs)) if slugs[place] == folded), None)
-
-
-def _own_anchor(text: str, heading: Heading) -> str:
-    found = _OWN_ANCHOR.search(rest_of_line(text, heading.start))
-    return fold(found[1]) if found else ""
 
 
 def _slugs(headings: Sequence[Heading]) -> list[str]:

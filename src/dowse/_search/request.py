@@ -31,8 +31,7 @@ _AT_ONCE = 500  # chunks whose text is held while lines are looked through
 
 def meeting(conditions: Sequence[Condition], reading: IndexReader, analyzer: Analyzer) -> Keys:
     """Find the chunks for which every condition holds."""
-    plain = [one for one in conditions if one.kind not in _MADE_OF_OTHERS]
-    keys = reading.matching(plain)
+    keys = reading.matching([one for one in conditions if one.kind not in _MADE_OF_OTHERS])
     for condition in conditions:
         if condition.kind == "all":
             met = meeting(condition.parts, reading, analyzer)
@@ -134,18 +133,16 @@ class Filters(Struct, frozen=True):
             if values
         ]
         found += [where_condition(text, now) for text in self.where]
-        bounds: dict[ConditionKind, float] = {}
-        if self.after:
-            bounds["after"] = moment_said(self.after, now)
-        if self.before:
-            bounds["before"] = moment_said(self.before, now)
+        dates: tuple[ConditionKind, ...] = ("after", "before")
+        said = {kind: getattr(self, kind) for kind in dates if getattr(self, kind)}
+        bounds = {kind: moment_said(date, now) for kind, date in said.items()}
         if len(bounds) == 2 and bounds["after"] >= bounds["before"]:
             raise UsageError(
                 f"Nothing was changed after {self.after} and before {self.before}.",
                 "Swap the dates, or leave one out.",
             )
         found += [
-            Condition(kind, bound=bound, written=f"--{kind} {getattr(self, kind)}")
+            Condition(kind, bound=bound, written=f"--{kind} {said[kind]}")
             for kind, bound in bounds.items()
         ]
         return tuple(found)

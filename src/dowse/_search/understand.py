@@ -533,12 +533,11 @@ class KnownWords:
         with self._lock:
             wanted = (reading.catalogue.generation, reading.keyword.size)
             if self._known is None or self._of != wanted:
-                keys = {
-                    text_key(word): word for word in reading.vocabulary.most_frequent(self._size)
-                }
-                vectors = reading.text_vectors.known(list(keys))
-                words = [word for key, word in keys.items() if key in vectors]
-                rows = [vectors[key] for key in keys if key in vectors]
-                none = np.zeros((0, 0), dtype=np.float32)
-                self._known, self._of = (words, np.stack(rows) if rows else none), wanted
+                words = reading.vocabulary.most_frequent(self._size)
+                keys = {text_key(word): word for word in words}
+                known = reading.text_vectors.known(list(keys))
+                vectors = {word: known[key] for key, word in keys.items() if key in known}
+                none = [np.zeros(0, dtype=np.float32)]
+                rows = np.stack(list(vectors.values()) or none)[: len(vectors)]
+                self._known, self._of = (list(vectors), rows), wanted
             return self._known

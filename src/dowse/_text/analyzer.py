@@ -139,10 +139,9 @@ class TextAnalyzer:
         start = 0
         for name, text in texts:
             whole, part = divmod(self._boosts[name], 1)
-            read = self._words.terms if name == "content" else self._of_field
             if not whole and not part:
                 continue
-            terms = read(text)
+            terms = self._words.terms(text) if name == "content" else self._of_field(text)
             if language:
                 stems, known = self._by_language(language).terms(text), {*terms}
                 terms = [*terms, GAP, *(stem for stem in stems if stem not in known)]
@@ -158,17 +157,14 @@ class TextAnalyzer:
             yield start, [language.upper()]
 
 
-@lru_cache(4)
-def _speaking(options: KeywordOptions, languages: tuple[str, ...]) -> TextAnalyzer:
-    return TextAnalyzer(options, languages)
+_speaking = lru_cache(4)(TextAnalyzer)
 
 
 def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
     """Return what was found, as far as there are not more distinct words than a limit with it."""
     if len(known) + len(found) <= limit:
         return found
-    new = islice((word for word in found if word not in known), limit - len(known))
-    kept = {*known, *new}
+    kept = {*known, *islice((word for word in found if word not in known), limit - len(known))}
     return {word: often for word, often in found.items() if word in kept}
 
 
@@ -182,13 +178,11 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
-    joined = fields.texts()
-    # They are repeated in every chunk of a document, however many there are.
+    joined = fields.texts() | {"headers": "\n".join(header_path), "content": text}
+    # The fields are repeated in every chunk of a document, however many there are.
     room = limits.FIELD_CHARACTERS
-    for name, written in joined.items():
-        joined[name] = written[: max(0, room)]
-        room -= len(written)
-    joined |= {"headers": "\n".join(header_path), "content": text}
+    for name in fields.texts():
+        room, joined[name] = room - len(joined[name]), joined[name][: max(0, room)]
     return ((name, joined[name]) for name in BOOSTED if joined[name])
 
 
@@ -338,15 +332,18 @@ def split_identifier(name: str) -> list[str]:
     return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
 
 
+_SHAPES = (
+    (str.isupper, "A"),
+    (str.istitle, "A"),
+    (str.islower, "a"),
+    (str.isdecimal, "0"),
+    (str.isalnum, "?"),  # letters without case
+)
+
+
 def _shape(character: str) -> str:
-    """Return an ASCII character that is cut alike; "?" for letters without case."""
-    if character.isupper() or character.istitle():
-        return "A"
-    if character.islower():
-        return "a"
-    if character.isdecimal():
-        return "0"
-    return "?" if character.isalnum() else "_"
+    """Return an ASCII character that is cut alike."""
+    return next((shape for has_it, shape in _SHAPES if has_it(character)), "_")
 
 
 def joined(name: str) -> list[str]:

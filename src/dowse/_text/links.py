@@ -89,9 +89,8 @@ def read_destination(written: str) -> tuple[str, str] | None:
         return None
     path, _, anchor = html.unescape(_ESCAPE.sub(r"\1", address)).partition("#")
     target = unquote(path.partition("?")[0]).strip()
-    if not target or "\n" in target or is_media(target):
-        return None
-    return target, unquote(anchor)
+    is_document = target and "\n" not in target and not is_media(target)
+    return (target, unquote(anchor)) if is_document else None
 
 
 # ── Where a link leads ──────────────────────────────────────────────────────────

@@ -405,6 +405,81 @@ def shortcode_text(match: re.Match[str]) -> str:
     return f"{name.capitalize()}: " if name in _NOTES else ""
 
 
+# ── What the encoder gets: what a person reads, without addresses, pictures and tags ─────────
+
+_IN_PARENTHESES = r"\((?>(?:[^()\n]|\([^()\n]*+\)){0,2000})\)"
+_MARKS = late_pattern(
+    r"(?P<code>`[^`\n]+`)"
+    r"|<!--(?:(?s:.)*?-->|(?s:.)*\Z)"
+    rf"|(?P<tag>(?i:{TAG.pattern}))"
+    r"|<?(?P<address>https?://[^\s<>()\[\]\"'`]+)>?"
+    rf"|!\[(?P<picture>[^\[\]]*+)\](?:{_IN_PARENTHESES}|\[[^\[\]]*+\])"
+    rf"|(?P<wiki>{WIKILINK.pattern})(?!\()"
+    rf"|\[(?P<link>(?>(?:[^\[\]]++|\[[^\[\]]*+\](?:{_IN_PARENTHESES})?)*))\](?:{_IN_PARENTHESES}|\[[^\[\]\n]*+\])"
+    r"|\*\*(?P<bold>(?=\S)[^*\n]+(?<=\S))\*\*"
+    r"|^[ ]{0,3}\[[^\]^\n][^\]\n]{0,200}\]:[ ]*\S[^\n]*$"
+    r"|^[ \t>]*(?:[|:\-= \t]{3,}|[*_ \t]{3,}|:::[^\n]*)$\n?",
+    re.MULTILINE,
+)
+_FENCE_LINE = late_pattern(rf"^[ \t>]*(?:[-*+][ \t]+)?{FENCE}.*$", re.MULTILINE)
+_BADGE = late_pattern(r"badge|shield|codecov|/actions/workflows/", re.IGNORECASE)
+_GAPS = late_pattern(r"[ \t]*\n(?:[ \t]*\n)+")
+_LONGEST_ADDRESS = 40  # characters; of a longer one the host says enough
+_PIECE = late_pattern(r"[^\W_]+")
+_NO_WORD = late_pattern(  # where a title has digits: a number, a hash, an id, a part of a date
+    r"\d+(?:st|nd|rd|th|am|pm)?|t\d+z?|(?=\w*\d)[0-9a-f]{4,}|(?=(?:\D*\d){3})\w{8,}"
+    r"|(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}"
+    r"|may|w|of|the|at",
+    re.IGNORECASE,
+)
+
+
+def shown(passage: str) -> str:
+    """Return what a reader sees of a passage; code is as written."""
+    parts, done = [], 0
+    fences = [found.span() for found in _FENCE_LINE.finditer(passage)]
+    for opening, closing in zip(fences[::2], [*fences[1::2], (len(passage),) * 2], strict=False):
+        parts += [_said(passage[done : opening[0]]), passage[opening[0] : closing[1]]]
+        done = closing[1]
+    return _GAPS.sub("\n\n", "".join((*parts, _said(passage[done:])))).strip()
+
+
+def says_something(title: str) -> bool:
+    """Tell whether a title has a word: a hash, an id or a date alone says nothing."""
+    has_digits = any(map(str.isdigit, title))
+    return any(not (has_digits and _NO_WORD.fullmatch(one)) for one in _PIECE.findall(title))
+
+
+def _said(prose: str) -> str:
+    return html.unescape(_MARKS.sub(_without_mark, SHORTCODE.sub(_shortcode, prose)))
+
+
+def _shortcode(match: re.Match[str]) -> str:
+    """Return what a tag shows; a text that a variable puts in is known by the variable's name."""
+    is_text = (match["liquid"] or "").split()[:1] == ["data"]
+    return match[0] if is_text else shortcode_text(match)
+
+
+def _without_mark(match: re.Match[str]) -> str:
+    kind, said = match.lastgroup, ""
+    inside = match[kind] if kind else ""
+    if kind == "code":
+        said = inside
+    elif kind == "tag":
+        said = " " if match["between"] else ""
+    elif kind == "picture":
+        said = "" if is_media(inside) or _BADGE.search(match[0]) else inside
+    elif kind == "wiki" and (wiki := WIKILINK.match(inside)):
+        name = read_wikilink(wiki).shown
+        said = "" if is_media(name) else name
+    elif kind == "address":
+        address = inside.partition("://")[2].removeprefix("www.")
+        said = address if len(address) <= _LONGEST_ADDRESS else address.partition("/")[0]
+    elif inside:  # of a link, or in bold
+        said = _MARKS.sub(_without_mark, inside)
+    return said
+
+
 # ── Comments ───────────────────────────────────────────────────────────────────
 
 _OBSIDIAN = "%%"

@@ -24,8 +24,7 @@ def fold_name(text: str) -> str:
     `#` stays, because C# is not C; so do symbols such as +.
     """
     folded = fold(unicodedata.normalize("NFKC", text))
-    plain = "".join(map(_in_name, folded))
-    return " ".join(plain.split()) or " ".join(folded.split())
+    return " ".join("".join(map(_in_name, folded)).split()) or " ".join(folded.split())
 
 
 @cache
@@ -69,8 +68,7 @@ def _equal_to(wanted: str) -> Callable[[str], bool]:
     if wanted.endswith("*") and len(wanted) > 1:
         return lambda written: written.startswith(wanted[:-1])
     if wanted in _YES | _NO:
-        meant = _YES if wanted in _YES else _NO
-        return lambda written: written in meant
+        return (_YES if wanted in _YES else _NO).__contains__
     number, period = _number(wanted), period_of(wanted)
     words = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)") if wanted else None
 

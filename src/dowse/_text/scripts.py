@@ -266,8 +266,7 @@ class _Japanese:
     def __init__(self) -> None:
         import sudachipy  # noqa: PLC0415  (45 MB that only Japanese text needs)
 
-        dictionary = sudachipy.Dictionary(dict="small")
-        self._tokenizer = dictionary.tokenizer(sudachipy.SplitMode.A)
+        self._tokenizer = sudachipy.Dictionary(dict="small").tokenizer(sudachipy.SplitMode.A)
         self._turn = Lock()
 
     def words(self, run: str, characters: bool, common: bool) -> Iterator[str]:

@@ -78,8 +78,7 @@ def answer(data: bytes, kind: str) -> tuple[bool, str]:
             return False, _TOO_LARGE
         if isinstance(error, ImportError):
             return False, INSTALL
-        said = [type(error).__name__, *str(error)[:120].split("\n")[:1]]
-        summary = ": ".join(filter(None, said))
+        summary = ": ".join(filter(None, [type(error).__name__, str(error)[:120].split("\n")[0]]))
         return False, f"It cannot be converted, it may be damaged ({summary})."
 
 
@@ -147,8 +146,7 @@ def to_markdown(data: bytes, kind: str) -> str:
         _check_packed(data)
     elif kind in {"pdf", "xls"} and not data:
         raise Unreadable("It is empty.")
-    text = _BY_KIND[kind](data)
-    return _UNPRINTABLE.sub("", unix_lines(text))
+    return _UNPRINTABLE.sub("", unix_lines(_BY_KIND[kind](data)))
 
 
 def _check_packed(data: bytes) -> None:
@@ -182,8 +180,7 @@ def _docx(data: bytes) -> str:
         styles, body = _part(packed, "word/styles.xml"), _part(packed, "word/document.xml")
         properties = _part(packed, "docProps/core.xml")
     # The id of a style depends on the language of Word, its name does not.
-    ids = _TITLE_IDS.findall(styles)
-    has_title = any(f'<w:pStyle w:val="{one}"/>' in body for one in ids)
+    has_title = any(f'<w:pStyle w:val="{one}"/>' in body for one in _TITLE_IDS.findall(styles))
     found = None if has_title else _PROPERTY_TITLE.search(properties)
     title = " ".join(html.unescape(found[1]).split()) if found else ""
     # A single first heading is the title; of several none is, they are chapters.

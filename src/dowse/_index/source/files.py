@@ -76,9 +76,7 @@ def _why_not_opened(path: Path, error: OSError) -> str:
         return "It vanished before it could be read."
     if isinstance(error, PermissionError):
         return "It cannot be opened: permission denied; allow yourself to read it."
-    if path.is_symlink():
-        return _BY_A_LINK
-    return f"It cannot be opened: {wording(error)}."
+    return _BY_A_LINK if path.is_symlink() else f"It cannot be opened: {wording(error)}."
 
 
 # ── From bytes to text ──────────────────────────────────────────────────────────
@@ -104,15 +102,11 @@ def decode(data: bytes) -> str:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         offset = len(mark) + error.start
+        reason = f"It is not UTF-8: byte 0x{data[offset]:02X} {_place(data, offset)}"
         if encoding != "utf-8":
-            reason = (
-                f"Its byte order mark says {encoding.upper()}, but the bytes at offset {offset} "
-                "are not; save it as UTF-8."
-            )
-        else:
-            where = f"byte 0x{data[offset]:02X} {_place(data, offset)}"
-            reason = f"It is not UTF-8: {where}; save it as UTF-8."
-        raise Unreadable(reason) from error
+            said = f"Its byte order mark says {encoding.upper()}, but the bytes"
+            reason = f"{said} at offset {offset} are not"
+        raise Unreadable(f"{reason}; save it as UTF-8.") from error
     if "\0" in text:
         raise Unreadable("It is binary, not text: it holds zero characters.")
     return unix_lines(text)
@@ -145,10 +139,7 @@ def unix_lines(text: str) -> str:
 
 
 def _encoding(data: bytes) -> tuple[bytes, str]:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return mark, encoding
-    return b"", "utf-8"
+    return next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
 
 
 def _place(data: bytes, offset: int) -> str:

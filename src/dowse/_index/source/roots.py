@@ -50,10 +50,8 @@ class Root(Struct, frozen=True):
         """Whether it is there, and this user may not enter it."""
         try:
             os.stat(os.path.join(self.path, "."))  # noqa: PTH116, PTH118  a Path drops the dot
-        except PermissionError:
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error, PermissionError)
         return False
 
     def relative(self, path: Path) -> str | None:
@@ -91,14 +89,18 @@ def document_id(root: Root, below: str) -> str | None:
     return root.prefix + unicodedata.normalize("NFC", below)
 
 
+def owner(roots: Sequence[Root], identifier: str) -> Root | None:
+    """Return the root that a document is from: of several that fit, the one of the longest name."""
+    fitting = [root for root in roots if identifier.startswith(root.prefix)]
+    return max(fitting, key=lambda root: len(root.prefix), default=None)
+
+
 def path_of(roots: Sequence[Root], identifier: str) -> Path:
     """Return the path of a document, now or before; `NotFound` when no root can hold it."""
-    for root in sorted(roots, key=lambda root: root.name, reverse=True):  # "@name/…" comes first
-        if identifier.startswith(root.prefix):
-            below = identifier.removeprefix(root.prefix)
-            break
-    else:
+    root = owner(roots, identifier)
+    if root is None:
         raise NotFound(f"No folder of the project holds {identifier!r}.", "See `dowse ls`.")
+    below = identifier.removeprefix(root.prefix)
     parts = below.split("/")
     if "\0" in below or Path(below).is_absolute() or any(part in {"", ".", ".."} for part in parts):
         raise NotFound(f"{identifier!r} is not the id of a document.", "See `dowse ls`.")

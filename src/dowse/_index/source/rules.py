@@ -85,8 +85,7 @@ class Gate:
         """
         own = _rules_of(Path(folder, DOWSEIGNORE), base)
         of_git = [Path(folder, GITIGNORE), Path(folder, GIT, "info", "exclude")]
-        reads_git = self._options.gitignore
-        git, exclude = (_rules_of(path, base) if reads_git else () for path in of_git)
+        git, exclude = (_rules_of(path, base) if self._options.gitignore else () for path in of_git)
         return Ignores(outer.exclude, (*own, *outer.own), (*git, *outer.git, *exclude))
 
     def sees(self, name: str) -> bool:
@@ -110,8 +109,8 @@ class Gate:
         chosen = self._choice(path, is_folder=is_folder)
         if chosen is None or is_folder:
             return chosen is not None
-        is_source = self.kind(path.rpartition("/")[2]) is not None
-        return is_source and self.includes(path, is_folder=False, outer=chosen)
+        kind = self.kind(path.rpartition("/")[2])
+        return kind is not None and self.includes(path, is_folder=False, outer=chosen)
 
     def shows(self, path: str) -> bool:
         """Return whether a file such as a picture is neither hidden nor ignored."""
@@ -179,8 +178,8 @@ class Rules:
         for _, run in groupby(reversed(patterns), key=attrgetter("negated")):
             # In patterns of the same sign that follow each other, the order does not matter.
             by_kind = sorted(run, key=attrgetter("folders_only"))
-            for _, same in groupby(by_kind, key=attrgetter("folders_only")):
-                self._groups.append(_Group(list(same)))
+            alike = groupby(by_kind, key=attrgetter("folders_only"))
+            self._groups += [_Group(list(same)) for _, same in alike]
 
     def verdict(self, path: bytes, is_folder: bool) -> bool | None:
         """Return True: ignored; False: kept in spite of weaker rules; None: nothing is said."""

@@ -232,9 +232,8 @@ class _Tree:
         kind = self._gate.kind(below.removeprefix(folder.base))
         if kind is None or not self._is_wanted(below, folder):
             return None
-        if folder.ignores.ignore(below, is_folder=False):
-            return None
-        chosen = self._gate.includes(below, is_folder=False, outer=folder.chosen)
+        ignored = folder.ignores.ignore(below, is_folder=False)
+        chosen = not ignored and self._gate.includes(below, is_folder=False, outer=folder.chosen)
         return kind if chosen else None
 
     def _take_allowed(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
@@ -255,8 +254,7 @@ class _Tree:
         elif identifier is None:
             self._leave_out(below, _NOT_UTF8)
         else:
-            source = SourceFile(identifier, path, status.st_size, status.st_mtime_ns)
-            self.sources.append(source)
+            self.sources.append(SourceFile(identifier, path, status.st_size, status.st_mtime_ns))
 
     def _queue(self, below: str, path: str, outer: _Folder, *, by_link: bool) -> None:
         if outer.ignores.ignore(below, is_folder=True):
@@ -460,9 +458,8 @@ def _state(root: Root) -> _State | None:
         status = root.path.stat()
     except OSError:
         return None
-    if stat.S_ISDIR(status.st_mode):
-        return status.st_dev, status.st_ino
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    former = () if stat.S_ISDIR(status.st_mode) else (status.st_mtime_ns, status.st_size)
+    return (status.st_dev, status.st_ino, *former)
 
 
 def _is_folder(state: _State) -> bool:
