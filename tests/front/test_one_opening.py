@@ -148,7 +148,7 @@ def test_mcp(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     projects = VisibleProjects(lambda: service)
-    monkeypatch.setattr(projects, "warm", lambda _: None)  # it searches at the same time
+    monkeypatch.setattr(projects, "warm", lambda *_: None)  # it searches at the same time
 
     async def work(client: Client) -> Any:
         counts.clear()
@@ -223,7 +223,7 @@ def test_all_projects_at_the_doors_of_a_server(
 ) -> None:
     service = EnginePool(workspace, two)
     projects = VisibleProjects(lambda: service)
-    monkeypatch.setattr(projects, "warm", lambda _: None)
+    monkeypatch.setattr(projects, "warm", lambda *_: None)
     http = TestClient(application(service, Access(), watch=False), base_url="http://127.0.0.1:7333")
 
     async def work(client: Client) -> Any:
