@@ -23,7 +23,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from dowse._model import Match, Matrix, ModelFit, Query, Vector
+from dowse._model import ChunkKey, Match, Matrix, ModelFit, Query, Vector
 from dowse._search.state import Candidate, SearchState
 from dowse._text.matching import TermsOf, Wanted
 from dowse._text.scripts import is_unspaced, readable_share
@@ -387,7 +387,7 @@ def has_no_good_match(search: SearchState) -> bool:
     out_of_domain = search.domain is not None and search.domain.odds < 0
     if not out_of_domain or search.settings.threshold.min_confidence >= 0:
         return False
-    words = QueryWords.of(search)
+    words = words_of(search)
     first = search.candidates[:_FIRST]
     return bool(first) and not any(
         one.stored.key in search.named or words_in(one, words).complete for one in first
@@ -425,15 +425,29 @@ def label_of(confidence: float) -> Match:
 # ── The words of the query in a result ───────────────────────────────────────
 
 
+def words_of(search: SearchState) -> QueryWords:
+    """Return the words of the query of a search."""
+    if search.words is None:
+        query, size = search.query, search.reader.keyword.size
+        held = search.frequencies("body", query.terms)
+        # A possible answer is the user's guess: that a word of it is not there says nothing.
+        counted = 0 if search.hypothesis else size
+        search.words = QueryWords(query, search.parts.analyzer.query_terms, held, counted)
+    return search.words
+
+
 def words_in(candidate: Candidate, words: QueryWords) -> WordsFound:
-    """Look for the words in a result: in its document's fields, headings and passages."""
+    """Look for the words in a result, once: in its document's fields, headings and passages."""
+    if (known := words.found.get(candidate.stored.key)) is not None:
+        return known
     passages = [one.stored for one in (candidate, *candidate.others, *candidate.weaker)]
     texts = [
         *candidate.stored.document.fields.texts().values(),
         *dict.fromkeys(heading for one in passages for heading in one.chunk.header_path),
         *(one.text for one in passages),
     ]
-    return words.found_in(texts)
+    found = words.found[candidate.stored.key] = words.found_in(texts)
+    return found
 
 
 class WordsFound(Struct, frozen=True):
@@ -495,6 +509,7 @@ class QueryWords:
     ) -> None:
         """Take the words; `held` says in how many of the `size` passages each term occurs."""
         self.wanted = Wanted(query.terms)  # what is looked for; it remembers the words it has seen
+        self.found: dict[ChunkKey, WordsFound] = {}  # in the results that were looked at
         self._terms_of = terms_of
         # Of each word the terms of which one is enough to find it, and how it is written.
         searched = frozenset(query.terms)
@@ -529,14 +544,6 @@ class QueryWords:
             if size and text and self._held[word] <= rare and text.casefold() not in _ASKING
         }
 
-    @classmethod
-    def of(cls, search: SearchState) -> QueryWords:
-        """Return the words of the query of a search."""
-        query, size = search.query, search.reader.keyword.size
-        held = search.frequencies("body", query.terms)
-        # A possible answer is the user's guess: that a word of it is not there says nothing.
-        return cls(query, search.parts.analyzer.query_terms, held, 0 if search.hypothesis else size)
-
     def found_in(self, texts: Iterable[str]) -> WordsFound:
         """Count the words that some texts have between them."""
         left, parts = list(self._words), False
@@ -544,7 +551,7 @@ class QueryWords:
             if not left:  # the rest need not be read
                 break
             if text.isascii():  # a blank ends every word, so each can be looked up by itself
-                met = self.wanted.in_words(text.split(), self._terms_of)
+                met = self.wanted.in_words(set(text.split()), self._terms_of)
                 found = frozenset[str]().union(*met.values())
             else:
                 found = self.wanted.among(self._terms_of(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -151,9 +152,9 @@ def drop_deleted(search: SearchState) -> None:
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
     """Tell whether the file has been deleted; not when its whole root is out of reach."""
     root = owner(roots, document_id)
-    # The path as the id spells it is nearly always the right one. A link in the place of the root
-    # is as good as an unmounted disk.
-    spelled = root and root.path / document_id.removeprefix(root.prefix)
+    # The path as the id spells it is nearly always the right one; a Path takes as long as to look
+    # it up. A link in the place of the root is as good as an unmounted disk.
+    spelled = root and os.path.join(root.path, document_id.removeprefix(root.prefix))  # noqa: PTH118
     if root and spelled and (not _is_missing(spelled) or root.leads_to):
         return False
     try:
@@ -193,10 +194,10 @@ def _is_as_indexed(path: Path, entry: DocumentEntry) -> bool:
     return (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
 
 
-def _is_missing(path: Path) -> bool:
+def _is_missing(path: Path | str) -> bool:
     """Tell whether there is nothing; a folder that may not be looked into could hold it still."""
     try:
-        path.stat()
+        os.stat(path)  # noqa: PTH116
     except OSError as error:
         return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from dowse._model import Hit, OtherPassage, StoredChunk
-from dowse._search.confidence import QueryWords, label, words_in
+from dowse._search.confidence import label, words_in, words_of
 from dowse._search.documents import is_stale
 from dowse._search.state import Candidate, SearchState
 from dowse._text.dates import iso
@@ -39,7 +39,7 @@ def make_hits(
     search: SearchState, candidates: Sequence[Candidate], offset: int = 0
 ) -> tuple[Hit, ...]:
     """Make the hits for these candidates, ranked from the first after `offset`."""
-    reader, words, hits = search.reader, QueryWords.of(search), []
+    reader, words, hits = search.reader, words_of(search), []
     ids = {candidate.document for candidate in candidates}
     edges = reader.links.of(ids) if ids else []
     files = cache(reader.catalogue.files)  # needed only when a file's time has changed

@@ -36,7 +36,7 @@ from dowse.errors import Damaged
 
 if TYPE_CHECKING:
     from dowse._index.source.roots import Root
-    from dowse._search.confidence import Domain
+    from dowse._search.confidence import Domain, QueryWords
     from dowse._search.pipeline import SearchSettings
     from dowse._search.request import SearchRequest
 
@@ -140,6 +140,7 @@ class SearchState(Struct):
     domain: Domain | None = None  # whether the documents are about the query, where it is known
     no_good_match: bool = False  # they are not, and no result has all words of the query
 
+    words: QueryWords | None = None  # of the query, once results are compared with them
     _among: Keys | None = None
     _stored: dict[ChunkKey, StoredChunk] = field(default_factory=dict)
     _frequencies: dict[tuple[KeywordField, str], int] = field(default_factory=dict)

@@ -101,9 +101,11 @@ class VectorIndex:
         vectors = self._matrix if all_at_once else self._gather(rows)
         scores = np.vecdot(vectors, vector)
         scores = scores[rows] if all_at_once else scores
-        best = rows[smallest(-scores, limit, slack=_ROUNDING)]
+        places = smallest(-scores, limit, slack=_ROUNDING)
+        best = rows[places]
         # Equal vectors must score equally in every row, which sums in single floats do not.
-        exact = self._gather(best).astype(np.float64) @ vector.astype(np.float64)
+        nearest = vectors[best if all_at_once else places].astype(np.float64)
+        exact = nearest @ vector.astype(np.float64)
         keys, scores = self._keys_of(best), exact.astype(np.float32)
         order = np.lexsort((keys, -scores))[:limit]
         return [(int(keys[place]), float(scores[place])) for place in order]
@@ -303,8 +305,13 @@ class OpenFile:
         cuts = (np.flatnonzero(places[1:] != places[:-1] + 1) + 1).tolist()
         runs = pairwise((0, *cuts, len(listed))) if listed else ()
         content = b"".join(
-            self._bytes((end - begin) * row, start + listed[begin] * row) for begin, end in runs
+            [
+                _read_at(self._file, (end - begin) * row, start + listed[begin] * row)
+                for begin, end in runs
+            ]
         )
+        if len(content) != len(listed) * row:
+            raise self._damaged()
         return np.frombuffer(content, kind).reshape(-1, width)
 
     @cached_property

@@ -129,7 +129,8 @@ class Wanted:
         self.terms = frozenset(terms)
         self._prefixes = {term: term[:-1] for term in terms if len(term) > 1 and term[-1] == "*"}
         self._met: dict[str, frozenset[str]] = {}  # by a term of a text
-        self._words: dict[str, frozenset[str]] = {}  # by a word of a text
+        self._words: dict[str, frozenset[str]] = {}  # by a word of a text that has some
+        self._seen: set[str] = set()  # all words
         self._looser: dict[frozenset[str], Wanted] = {}  # by the terms that were missing
 
     def among(self, found: Iterable[str]) -> frozenset[str]:
@@ -138,16 +139,13 @@ class Wanted:
             return self.terms.intersection(found)
         return frozenset[str]().union(*map(self._meant_by, found))
 
-    def in_words(self, words: Iterable[str], terms_of: TermsOf) -> dict[str, frozenset[str]]:
+    def in_words(self, words: set[str], terms_of: TermsOf) -> dict[str, frozenset[str]]:
         """Return those of some words that have terms of the query, with these terms."""
-        known, met = self._words, {}
-        for word in words:
-            hits = known.get(word)
-            if hits is None:
-                hits = known[word] = self.among(terms_of(word))
-            if hits:
-                met[word] = hits
-        return met
+        for word in words - self._seen:
+            if hits := self.among(terms_of(word)):
+                self._words[word] = hits
+        self._seen |= words
+        return {word: self._words[word] for word in self._words.keys() & words}
 
     def _meant_by(self, found: str) -> frozenset[str]:
         met = self._met.get(found)

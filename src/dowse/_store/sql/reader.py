@@ -418,7 +418,7 @@ class SqlDocumentTable(Struct, frozen=True):
             f"SELECT d.key, d.text, {ENTRY} FROM documents d"
             " WHERE d.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
         )
-        stored = self._sql.made(cut, _TextRow, documents, json.dumps(list(wanted)), hold=1)
+        stored = self._sql.made(cut, _TextRow, documents, json.dumps(list(wanted)), hold=4)
         found = {one.key: one for some in stored for one in some}
         return [found[key] for key in keys if key in found]
 
