@@ -29,9 +29,10 @@ from dowse._util.files import Locations
 _CORPUS = Path(__file__).parents[3] / "benchmarks" / "corpus"
 _WEIGHTS = Path(__file__).parents[3] / "training" / "weights" / DEFAULT_MODEL
 _FLOORS = json.loads((_CORPUS / "floors.json").read_text("utf-8"))
-_WAYS: dict[str, dict[str, float]] = {
+_WAYS: dict[str, dict[str, str]] = {
     "defaults": {},
-    "nothing rejected": {"threshold.min_confidence": 0.0},
+    "keyword": {"search.mode": "keyword"},
+    "semantic": {"search.mode": "semantic"},
 }
 _ONE_IN = 5  # answers take a third of a second each; benchmarks/answers.py judges all of them
 _MEASURES = ("ndcg_10", "mrr", "recall_10")
@@ -91,6 +92,14 @@ def test_no_measure_falls_below_its_floor(
 ) -> None:
     value, floor = getattr(measured[way].measures, name), _FLOORS[way][name]
     assert value >= floor - _ARITHMETIC, f"{name} ({way}) fell from {floor} to {value:.4f}"
+
+
+@pytest.mark.parametrize("part", ["keyword", "semantic"])
+def test_a_hybrid_search_is_no_worse_than_its_parts(
+    measured: dict[str, RunReport], part: str
+) -> None:
+    hybrid, alone = (getattr(measured[way].measures, "ndcg_10") for way in ("defaults", part))
+    assert hybrid >= alone - _ARITHMETIC
 
 
 def test_the_first_sentences_of_answers_hold_what_was_asked_for(answered: list[Answered]) -> None:
