@@ -178,8 +178,7 @@ class Dowse(AbstractContextManager["Dowse"]):
 
     def explain(self, query: str, reference: str, **asking: Unpack[Asking]) -> Explanation:
         """Explain why a document has its rank in the results, or is not in them."""
-        request = request_of("explain", query, asking)
-        return self._call(Engine.explain, request, reference)
+        return self._call(Engine.explain, request_of("explain", query, asking), reference)
 
     def get(self, reference: str) -> Passage:
         """Read a document or a part of it: `path`, `path:first-last`, or an id."""

@@ -196,8 +196,7 @@ def change_answer(
         for name, value in changes.items()
         if name.startswith("answer.") and name not in OF_THE_WRITER
     }
-    left = {name: value for name, value in changes.items() if name not in own}
-    return _changed(settings, own).answer, left
+    return _changed(settings, own).answer, {n: v for n, v in changes.items() if n not in own}
 
 
 def _changed(settings: _Chosen, values: Mapping[str, object]) -> _Chosen:
@@ -229,14 +228,14 @@ def _not_of_a_search(name: str) -> BadSettings:
 
 def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the changes that an index is built with, also when a preset has them."""
-    named = _with_preset(Layer("arguments", changes))
-    return {name: value for name, (value, _) in named.items() if not is_of_a_search(name)}
+    named = _with_preset(Layer("arguments", changes)).items()
+    return {name: value for name, (value, _) in named if not is_of_a_search(name)}
 
 
 def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
     """List the settings of an index in which the preset of a search differs from these."""
-    different = of_an_index(changes)
-    return sorted(name for name, value in different.items() if settings.value(name) != value)
+    built = of_an_index(changes).items()
+    return sorted(name for name, value in built if settings.value(name) != value)
 
 
 def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:

@@ -54,8 +54,8 @@ def setup_of_process() -> str:
         for name, value in os.environ.items()
         if name == "HOME" or (name.startswith("DOWSE_") and name not in _OF_THE_PROCESS)
     )
-    told = [__version__, *map(str, (where.config, where.data, where.cache)), variables]
-    return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).hexdigest()
+    setup = [__version__, *map(str, (where.config, where.data, where.cache)), variables]
+    return hashlib.blake2b(json.dumps(setup).encode(), digest_size=16).hexdigest()
 
 
 def socket_path(where: Locations) -> Path | None:
@@ -204,21 +204,15 @@ def _is_own_socket(path: Path) -> bool:
     return stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid()
 
 
-def ask(
-    call: Call, what: str, kind: type[_T], *more: Mapping[str, Sequence[str]]
-) -> tuple[_T, ...] | None:
-    """Return what a running server answers to each of some requests; None: it does not.
+def ask(call: Call, what: str, kind: type[_T], **more: str) -> _T | None:
+    """Return what a running server answers to what the user has typed, and `more`; None: nothing.
 
-    A request is what the user has typed, as the API takes it, and `more`; by default one request
-    without more.
+    What is shown is cut to a number of tokens later, where it is known how it is shown.
     """
     server = None if call.alone else find_server()
-    if server is None:
-        return None
-    # What is shown is cut to a number of tokens here, where it is known how it is shown.
     asked = {name: value for name, value in call.asked.items() if name != "max_tokens"}
-    asked |= {"project": [call.project]} if call.project else {}
+    asked |= {name: [value] for name, value in ({"project": call.project} | more).items() if value}
     with suppress(NotAnswered, msgspec.DecodeError):
-        bodies = [server.get(f"/api/v1/{what}", {**asked, **one}, _ANSWER) for one in more or ({},)]
-        return tuple(msgspec.json.decode(body, type=kind) for body in bodies)
+        if server is not None:
+            return msgspec.json.decode(server.get(f"/api/v1/{what}", asked, _ANSWER), type=kind)
     return None

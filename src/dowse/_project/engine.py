@@ -383,8 +383,7 @@ class Engine(AbstractContextManager["Engine"]):
         """Find what belongs to a document: by links, by community, by meaning."""
         with self.read() as reader:
             document = self._passage(reader, reference, here).document
-            related = find_related(reader, document, limit)
-            return replace(related, project=self.project.name)
+            return replace(find_related(reader, document, limit), project=self.project.name)
 
     def graph(self) -> LinkGraph:
         """Return all documents and the links between them."""

@@ -57,11 +57,6 @@ class JudgedQuery(Struct, frozen=True):
     relevant: Mapping[str, int]  # by document id: 1 helps, 2 and more answers; empty: nothing does
     filters: Filters = NO_FILTERS  # what it demands besides its words
 
-    @property
-    def answer(self) -> str:
-        """Return the document that answers it best."""
-        return min(self.relevant, key=lambda document: (-self.relevant[document], document))
-
 
 class Collection(Struct, frozen=True):
     """Documents with queries that somebody has judged."""
@@ -135,8 +130,7 @@ def read_collection(path: Path) -> Collection:
             kept.append(replace(query, relevant=relevant))
     if not kept:
         raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
-    documents = _first(path, ("docs",))
-    return Collection(name, documents, tuple(kept), len(queries) - len(kept))
+    return Collection(name, _first(path, ("docs",)), tuple(kept), len(queries) - len(kept))
 
 
 def sample(collection: Collection, count: int) -> Collection:
@@ -364,25 +358,15 @@ class Difference(Struct, frozen=True):
     losses: Annotated[int, "Queries that the first answers better."]
 
 
-def compare(
-    first: Mapping[str, float],
-    second: Mapping[str, float],
-    *,
-    groups: Mapping[str, str] | None = None,
-) -> Difference:
+def compare(first: Mapping[str, float], second: Mapping[str, float]) -> Difference:
     """Compare what a measure gives for each query; both must cover the same queries, at least one.
 
-    `groups` names what queries have in common: those of one group are drawn, or flipped, together,
-    because they say less than as many that are independent. The same figures give the same result,
-    to the bit.
+    The same figures give the same result, to the bit.
     """
     queries = sorted(first)
     before, after = (np.array([side[query] for query in queries]) for side in (first, second))
     by_query = after - before
-    names = [groups[query] for query in queries] if groups else queries
-    _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
-    sums = np.bincount(places, by_query).astype(np.float64)
-    low, high = _bootstrap(sums, counts.astype(np.float64))
+    low, high = _bootstrap(by_query)
     start, change = float(before.mean()), float(by_query.mean())
     return Difference(
         first=start,
@@ -391,7 +375,7 @@ def compare(
         relative=change / start if start else None,
         low=low,
         high=high,
-        p=_sign_flips(sums),
+        p=_sign_flips(by_query),
         wins=int((by_query > _SAME).sum()),
         ties=int((np.abs(by_query) <= _SAME).sum()),
         losses=int((by_query < -_SAME).sum()),
@@ -413,19 +397,18 @@ def _sign_flips(differences: NDArray[np.float64]) -> float:
     return (extreme + 1) / (_ROUNDS + 1)  # what was observed is one of the possible ways
 
 
-def _bootstrap(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean over queries, which come in groups."""
-    rng, means = np.random.default_rng(SEED), []
-    for rounds in _portions(len(sums)):
-        drawn = rng.integers(0, len(sums), (rounds, len(sums)))
-        means.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
-    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
+def _bootstrap(differences: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean over queries."""
+    rng, count = np.random.default_rng(SEED), len(differences)
+    drawn = (rng.integers(0, count, (rounds, count)) for rounds in _portions(count))
+    means = np.concatenate([differences[places].mean(axis=1) for places in drawn])
+    low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
 
 
 def _portions(count: int) -> Iterator[int]:
     """Cut all rounds into portions that memory can hold."""
-    step = max(1, _CELLS // max(1, count))
+    step = max(1, _CELLS // count)
     for start in range(0, _ROUNDS, step):
         yield min(step, _ROUNDS - start)
 
@@ -500,19 +483,37 @@ def report(collection: Collection, run: Run) -> RunReport:
     )
 
 
-def compare_runs(collection: Collection, first: Run, second: Run) -> dict[str, Difference]:
-    """Compare two runs by every measure; empty when no query has judgments."""
+class MeasureRecord(Struct, frozen=True):
+    """How two runs differ in one measure."""
+
+    measure: Annotated[str, "Its name, as in `measures`."]
+    values: Annotated[Difference, "What each came to, and the difference."]
+
+
+class ComparisonRecord(Struct, frozen=True):
+    """How two runs differ."""
+
+    first: Annotated[str, "Name of the first run."]
+    second: Annotated[str, "Name of the second run."]
+    measures: Annotated[tuple[MeasureRecord, ...], "By measure."]
+
+
+def compare_runs(collection: Collection, first: Run, second: Run) -> ComparisonRecord:
+    """Compare two runs by every measure; by none when no query has judgments."""
     queries = collection.answerable
-    if not queries:
-        return {}
     before, after = measure_queries(first, queries), measure_queries(second, queries)
-    return {
-        name: compare(
-            {query: getattr(measured, name) for query, measured in before.items()},
-            {query: getattr(measured, name) for query, measured in after.items()},
+    measures = tuple(
+        MeasureRecord(
+            name,
+            compare(
+                {query: getattr(measured, name) for query, measured in before.items()},
+                {query: getattr(measured, name) for query, measured in after.items()},
+            ),
         )
         for name in NAMES
-    }
+        if queries
+    )
+    return ComparisonRecord(first.name, second.name, measures)
 
 
 # ── What is searched ────────────────────────────────────────────────────────────
@@ -553,13 +554,12 @@ def open_bench(
     project = Project(collection.name, folder, (collection.documents.resolve(),))
     overrides = {"store.url": "", **chosen}  # a copy is of no use to other machines
     with workspace.open(project, overrides, announce, fetch=True) as engine:
-        withheld = workspace.settings(project).withheld
         try:
             indexed = engine.index(announce=announce)
         except StampMismatch:  # the settings have changed; nothing here is worth a question
             indexed = engine.index(rebuild=True, announce=announce)
         notices = list(indexed.notices)
-        if withheld:
+        if withheld := workspace.settings(project).withheld:
             notices.append(f"Its dowse.toml asks to {', to '.join(withheld)}: not done here.")
         if left_out := [item for item in indexed.left_out if item.whole]:
             files, first = counted(len(left_out), "file"), left_out[0]
@@ -581,10 +581,9 @@ def open_bench(
 
 def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:
     """Return the folder of the index over these documents, apart for other settings of it."""
-    of_index = of_an_index(overrides)
-    key = json.dumps([str(documents.resolve()), sorted(of_index.items())], default=str)
-    digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:12]
-    return workspace.locations.evaluations / digest
+    of_index = sorted(of_an_index(overrides).items())
+    key = json.dumps([str(documents.resolve()), of_index], default=str).encode("utf-8", "replace")
+    return workspace.locations.evaluations / hashlib.sha256(key).hexdigest()[:12]
 
 
 # ── Searching ───────────────────────────────────────────────────────────────────
@@ -681,21 +680,6 @@ def sides_of(
     return sides
 
 
-class MeasureRecord(Struct, frozen=True):
-    """How two runs differ in one measure."""
-
-    measure: Annotated[str, "Its name, as in `measures`."]
-    values: Annotated[Difference, "What each came to, and the difference."]
-
-
-class ComparisonRecord(Struct, frozen=True):
-    """How two runs differ."""
-
-    first: Annotated[str, "Name of the first run."]
-    second: Annotated[str, "Name of the second run."]
-    measures: Annotated[tuple[MeasureRecord, ...], "By measure."]
-
-
 class EvalRecord(Struct, frozen=True):
     """What `dowse eval` found out."""
 
@@ -737,11 +721,6 @@ def evaluate(
         save(as_trec(runs[0]).encode("utf-8", "surrogateescape"))
     for run in runs:
         notices += run.notices
-    comparison = None
-    if paired:
-        differences = compare_runs(collection, *runs)
-        measures = tuple(MeasureRecord(name, values) for name, values in differences.items())
-        comparison = ComparisonRecord(runs[0].name, runs[1].name, measures)
     return EvalRecord(
         collection=collection.name,
         documents=documents,
@@ -749,6 +728,6 @@ def evaluate(
         unanswerable=len(collection.unanswerable),
         unjudged=collection.unjudged,
         runs=tuple(report(collection, run) for run in runs),
-        comparison=comparison,
+        comparison=compare_runs(collection, *runs) if paired else None,
         notices=tuple(dict.fromkeys(notices)),
     )

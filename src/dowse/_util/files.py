@@ -44,8 +44,7 @@ def make_private_folder(path: Path) -> None:
 def create_private_file(path: Path) -> None:
     """Create an empty file that only the user can read, whatever the umask, unless it exists."""
     with suppress(FileExistsError):
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE)
-        os.close(descriptor)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
         path.chmod(PRIVATE_FILE)  # a strict umask may have taken the user's own rights
 
 

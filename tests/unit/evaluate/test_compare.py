@@ -99,27 +99,3 @@ def test_the_order_of_queries_does_not_matter_and_results_repeat() -> None:
 
 def test_a_share_of_nothing_is_not_given() -> None:
     assert compare(_named([0.0]), _named([1.0])).relative is None
-
-
-def test_queries_of_a_group_count_as_one_draw() -> None:
-    differences = [0.3, 0.1, -0.2, 0.4, 0.4, 0.1, -0.1]
-    groups = dict(zip(_named(differences), "aabbbcd", strict=True))
-    got = compare(_named([0.0] * 7), _named(differences), groups=groups)
-    plain = compare(_named([0.0] * 7), _named(differences))
-    assert (got.difference, got.wins, got.losses) == (plain.difference, 5, 2)
-    assert got.p == pytest.approx(_exact([0.4, 0.6, 0.1, -0.1]))
-    alone = compare(
-        _named([0.0] * 7), _named(differences), groups={one: one for one in _named(differences)}
-    )
-    assert alone == plain
-
-
-def test_copies_of_queries_make_nothing_surer_when_they_are_grouped() -> None:
-    rng = random.Random(9)
-    values = [rng.gauss(0.05, 0.2) for _ in range(30)]
-    once = compare(_named([0.0] * 30), _named(values))
-    copies, zeros = _named(values * 8), _named([0.0] * 240)
-    grouped = compare(zeros, copies, groups={f"q{n:04}": f"{n % 30:02}" for n in range(240)})
-    assert (grouped.low, grouped.high) == pytest.approx((once.low, once.high))
-    assert grouped.p == pytest.approx(once.p)
-    assert compare(zeros, copies).low > once.low

@@ -80,8 +80,7 @@ def server_for(
     several = workers > 1 and sys.platform != "win32"  # where no process can hand over a connection
     crew = Workers(workers, begin, start, only, access) if several else None
     mcp, counted = McpEndpoint(pool, compat=compat), crew.figures if crew else tuple
-    app = application(pool, access, watch=watch, mcp=mcp, counted=counted)
-    return Server(app, crew)
+    return Server(application(pool, access, watch=watch, mcp=mcp, counted=counted), crew)
 
 
 def application(
@@ -628,6 +627,5 @@ def work(descriptor: int) -> None:
     begin, start, only, access = pipe.recv()
     begin()
     pool = EnginePool(Workspace(), start, only)
-    line = Line(pipe, pool.metrics)
-    Server(application(pool, access, watch=False), line).run([])
+    Server(application(pool, access, watch=False), Line(pipe, pool.metrics)).run([])
     os._exit(0)  # a search that takes too long is not waited for

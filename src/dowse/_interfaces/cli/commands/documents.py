@@ -70,10 +70,10 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
       dowse get terms:5-24                  lines 5 to 24, as results name them
       dowse get 355883cf                    by the id that search and ls --long show
     """
-    told = ask(call, "document", ProjectPassage, *({"reference": [one]} for one in references))
-    if told:
-        projects = dict.fromkeys(one.project for one in told)
-        project = told[0].project if len(projects) == 1 else ALL
+    asked = (ask(call, "document", ProjectPassage, reference=one) for one in references)
+    told = tuple(filter(None, asked))
+    if len(told) == len(references):
+        project = told[0].project if len({one.project for one in told}) == 1 else ALL
         passages = tuple(filled(Passage, one) for one in told)
     else:
         with call.open_to_search() as searched, searched.hold():
@@ -124,10 +124,7 @@ def related_command(call: Call, reference: str, limit: int) -> None:
       dowse related restore-the-database -n 3     the end of the path is enough
       dowse related Home --json
     """
-    told = ask(call, "related", Related, {"reference": [reference], "n": [str(limit)]})
-    if told:
-        [related] = told
-    else:
+    if (related := ask(call, "related", Related, reference=reference, n=str(limit))) is None:
         with call.open_to_search() as searched:
             engine = searched.having(reference, call.here)
             related = engine.related(reference, limit, here=call.here)
@@ -272,13 +269,13 @@ def graph_command(call: Call, form: str | None, output: Path | None, force: bool
     with call.open() as engine:
         graph = engine.graph()
     name = engine.project.name
-    record = GraphRecord.of(graph, name)
-    data = as_dot(graph, name).encode() if form == "dot" else as_json(record)
+    data = as_dot(graph, name).encode() if form == "dot" else as_json(GraphRecord.of(graph, name))
     if output:
         write_output(call.workspace, output, data, force=force)
-        links = counted(len(graph.edges), "link")
-        written = f"{counted(len(graph.documents), 'document')} and {links}"
-        call.remark(f"{written} written to {short_path(output)}")
+        held = (
+            f"{counted(len(graph.documents), 'document')} and {counted(len(graph.edges), 'link')}"
+        )
+        call.remark(f"{held} written to {short_path(output)}")
     elif call.out.is_terminal:
         call.out.write(safe(data.decode()))
     else:
@@ -302,8 +299,7 @@ def as_dot(graph: LinkGraph, name: str) -> str:
     for document in graph.documents:
         community = graph.communities.get(document.id)
         colour = "" if community is None else f", fillcolor={community % _COLOURS + 1}"
-        label = _quoted(document.fields.title)
-        lines.append(f"  {_quoted(document.id)} [label={label}{colour}];")
+        lines.append(f"  {_quoted(document.id)} [label={_quoted(document.fields.title)}{colour}];")
     missing = sorted({edge.link.target for edge in graph.edges if edge.target is None})
     lines += [f"  {_quoted(f'/{one}')} [label={_quoted(one)}, style=dashed];" for one in missing]
     for edge in graph.edges:
@@ -440,8 +436,8 @@ def recent_command(call: Call, since: str, path: tuple[str, ...], limit: int) ->
       dowse recent --since 2025-06-30 -n 100 --json
     """
     with call.open_to_search() as searched:
-        listed = searched.listed("modified", since, path)
-        found = document_list(DocumentListRecord, searched, listed, limit)
+        newest = searched.listed("modified", since, path)
+        found = document_list(DocumentListRecord, searched, newest, limit)
     rows = [
         (one.modified[:10], (_place(one, found.project), "cyan"), (one.title, "dim"))
         for one in found.items

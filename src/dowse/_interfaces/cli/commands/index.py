@@ -43,8 +43,9 @@ def _shard(context: click.Context, parameter: click.Parameter, text: str | None)
         return Shard(int(number), int(count))
     if text is None:
         return None
-    what = f"{text!r} is no part. Write it as 3/16, from 1/16 to 16/16."
-    raise click.BadParameter(what, context, parameter)
+    raise click.BadParameter(
+        f"{text!r} is no part. Write it as 3/16, from 1/16 to 16/16.", context, parameter
+    )
 
 
 @click.command(cls=Command, record=IndexReport)
@@ -102,12 +103,11 @@ def index_command(
                     within, rebuild=rebuild, shard=shard, wait=wait, announce=announce
                 )
         except KeyboardInterrupt:
-            told = ask(call, "status", _ServedStatus, {"project": [project.name]})
-            goes_on = any(one.watch["watching"] for one in told or ())
+            served = ask(call, "status", _ServedStatus, project=project.name)
             raise Interrupted(
                 "Stopped. Everything indexed so far is kept.",
                 f"A running dowse serve follows {project.name} and goes on with it."
-                if goes_on
+                if served and served.watch["watching"]
                 else "Run the same command again to continue.",
             ) from None
     if project.name not in known and not (report.added or report.left_out):
@@ -157,8 +157,8 @@ def draw_report(
     report: IndexReport, seconds: float, width: int | None, *, verbose: bool
 ) -> Iterator[Text]:
     """Draw the summary of a run, and what was left out."""
-    summary = f": {_summary(report) or 'no documents found'}, in {duration(seconds)}"
-    yield from sentence(width, (report.project, "bold"), summary)
+    said = f": {_summary(report) or 'no documents found'}, in {duration(seconds)}"
+    yield from sentence(width, (report.project, "bold"), said)
     if verbose:
         yield from sentence(width, (stage_times(report.seconds), "dim"))
     if report.unreadable:

@@ -130,11 +130,15 @@ def search_command(
     if max_tokens:
         shown = within_budget(found, max_tokens, partial(_tokens, name, explain))
     if name == "text":
-        full = full or max_tokens is not None
-        drawn = draw_response(
-            with_projects(shown), call.out.width, full=full, explain=explain, links=call.out.links
+        call.out.show(
+            draw_response(
+                with_projects(shown),
+                call.out.width,
+                full=full or max_tokens is not None,
+                explain=explain,
+                links=call.out.links,
+            )
         )
-        call.out.show(drawn)
     elif call.out.is_terminal:
         call.out.write(safe(os.fsdecode(_data(name, shown, call.here))))
     else:
@@ -144,9 +148,8 @@ def search_command(
 
 
 def _found(call: Call, request: SearchRequest, name: str) -> Response:
-    answered = ask(call, "search", Response)
-    if answered:
-        return answered[0]
+    if (found := ask(call, "search", Response)) is not None:
+        return found
     with call.progress() as announce, call.open_to_search(announce) as engine:
         found = engine.search(request)
         shows_paths = name in {"json", "jsonl", "files", "grep"} or call.out.links
@@ -215,10 +218,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     """
     writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
     others = {name: value for name, value in request.changes.items() if name not in writer}
-    answered = ask(call, "answer", Response)
-    if answered:
-        [found] = answered
-    else:
+    if (found := ask(call, "answer", Response)) is None:
         with call.progress() as announce, call.open_to_search(announce, writer) as engine:
             found = engine.answer(replace(request, changes=others))
             found = with_paths(found, engine) if call.json else found
@@ -274,14 +274,10 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
       dowse explain masts --doc gateway-configuration --mode keyword --all
       dowse explain tag:gateway masts --doc Home --json
     """
-    told = ask(call, "explain", Explanation, {"reference": [reference]})
-    if told:
-        [explanation] = told
-    else:
+    if (explanation := ask(call, "explain", Explanation, reference=reference)) is None:
         with call.progress() as announce, call.open_to_search(announce) as searched:
             engine = searched.having(reference, call.here)
-            explanation = engine.explain(request, reference, here=call.here)
-            explanation = with_path(explanation, engine)
+            explanation = with_path(engine.explain(request, reference, here=call.here), engine)
     shown = len(explanation.chunks) if everything else _BEST
     call.answer(explanation, lambda width: _draw_explanation(explanation, shown, width))
     if not call.json:
@@ -289,8 +285,7 @@ def explain_command(call: Call, request: SearchRequest, reference: str, everythi
 
 
 def _draw_explanation(explanation: Explanation, shown: int, width: int | None) -> Iterator[Text]:
-    title = (explanation.document, "cyan"), "  ", (explanation.title, "bold")
-    yield from sentence(width, *title)
+    yield from sentence(width, (explanation.document, "cyan"), "  ", (explanation.title, "bold"))
     yield from sentence(width, explanation.why)
     for one in explanation.chunks[:shown]:
         yield Text()
@@ -433,13 +428,13 @@ def draw_trace(
     for place in trace.places:
         rank = place.rank or ranked.get(place.strategy)
         where = f"place {rank:,}" if rank else "further back"
-        gives = f"gives {place.contribution:.4f}"
-        rows.append((place.strategy, where, f"score {place.score:.3f}", gives))
-    handed_over = {place.strategy for place in trace.places}
+        score = f"score {place.score:.3f}"
+        rows.append((place.strategy, where, score, f"gives {place.contribution:.4f}"))
+        ranked.pop(place.strategy, None)
     rows += [
         (one.strategy, f"place {one.rank:,}", f"score {one.score:.3f}", "not handed over")
         for one in standing
-        if one.strategy not in handed_over
+        if one.strategy in ranked
     ]
     for step in trace.steps:
         factor, became = "", f"dropped: {step.dropped}"
@@ -455,12 +450,19 @@ def draw_trace(
 
 def draw_account(response: Response, width: int | None) -> Iterator[Text]:
     """Draw how many candidates each stage left that ran, and how long it took."""
-    heads = (("stage", "bold"), ("candidates", "bold"), ("time", "bold"), "")
-    rows: list[tuple[Part, ...]] = [heads]
-    for stage, spent in response.seconds.items():
-        left = f"{response.counts[stage]:,}" if stage in response.counts else ""
-        rows.append((stage, left, f"{spent * 1000:.1f} ms", ""))
-    rows.append(("all", "", f"{sum(response.seconds.values()) * 1000:.1f} ms", ""))
+    rows: list[tuple[Part, ...]] = [
+        (("stage", "bold"), ("candidates", "bold"), ("time", "bold"), ""),
+        *(
+            (
+                stage,
+                f"{response.counts[stage]:,}" if stage in response.counts else "",
+                f"{spent * 1000:.1f} ms",
+                "",
+            )
+            for stage, spent in response.seconds.items()
+        ),
+        ("all", "", f"{sum(response.seconds.values()) * 1000:.1f} ms", ""),
+    ]
     yield Text()
     for drawn in table(rows, width, right=(1, 2)):
         drawn.stylize("dim")
@@ -468,8 +470,8 @@ def draw_account(response: Response, width: int | None) -> Iterator[Text]:
     if response.calibration:
         yield from sentence(width, (f"Scores: {response.calibration}.", "dim"))
     if response.merged:
-        said = f"{counted(response.merged, 'result stands', 'results stand')} for others that mean"
-        yield from sentence(width, (f"{said} the same.", "dim"))
+        said = counted(response.merged, "result stands", "results stand")
+        yield from sentence(width, (f"{said} for others that mean the same.", "dim"))
 
 
 # ── When nothing was found: what came nearest, and what kept the rest out ────
@@ -484,10 +486,11 @@ def _say_nothing_found(call: Call, response: Response, *, in_full: bool) -> None
         return
     kept_out = _kept_out_by(response)
     hint = " Try other words, or see what is indexed: dowse ls"
-    if response.removed:
+    if kept_out or response.nearest or response.notices:
+        hint = ""
+    elif response.removed:
         hint = f" Try other words, or leave out {' and '.join(response.removed)}."
-    is_known = kept_out or response.nearest or response.notices
-    call.remark(f"Nothing found.{'' if is_known else hint}", *kept_out)
+    call.remark(f"Nothing found.{hint}", *kept_out)
     if response.nearest and in_full:
         call.remark("The nearest results, below the minimum confidence:")
         call.show_aside(lambda width: draw_hits(response.nearest, width))
