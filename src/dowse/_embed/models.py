@@ -29,6 +29,7 @@ from dowse._model import Announce, Event
 from dowse._text.scripts import scripts_of
 from dowse._util.files import (
     UNREADABLE,
+    locked,
     make_private_folder,
     move_folder,
     read_small,
@@ -37,7 +38,7 @@ from dowse._util.files import (
     why_unreadable,
 )
 from dowse._util.messages import size
-from dowse.errors import BadSettings, EmbedError, NotFound, WeightsMissing
+from dowse.errors import BadSettings, EmbedError, Locked, NotFound, WeightsMissing
 
 Pooling = Literal["mean", "cls"]
 """How token vectors become the vector of a text: their mean, or the first token's."""
@@ -175,8 +176,11 @@ def missing_files(paths: Collection[str]) -> str:
 
 def files_in(folder: Path) -> set[str]:
     """Return the files of a model's folder that can be of use, two levels deep."""
-    paths = [*folder.glob("*"), *folder.glob("*/*")]
-    return {path.relative_to(folder).as_posix() for path in paths if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix()
+        for path in (*folder.glob("*"), *folder.glob("*/*"))
+        if path.is_file()
+    }
 
 
 # ── What the files say ───────────────────────────────────────────────────────
@@ -316,8 +320,10 @@ class Identity(Struct, frozen=True):
 
 def weights_missing(reason: str, todo: str) -> WeightsMissing:
     """Make an error that says what happened, what still works and what to do."""
-    still = "Keyword, code and graph search work without them."
-    return WeightsMissing(f"There are no weights to embed with: {reason}", f"{still} {todo}")
+    return WeightsMissing(
+        f"There are no weights to embed with: {reason}",
+        f"Keyword, code and graph search work without them. {todo}",
+    )
 
 
 class LocalModel:
@@ -423,8 +429,7 @@ class ShippedModel(LocalModel):
 
     def _check(self) -> None:
         if damaged := self.damage():
-            path = self.folder / damaged[0]
-            raise weights_missing(f"{path} is missing or damaged.", _REINSTALL)
+            raise weights_missing(f"{self.folder / damaged[0]} is missing or damaged.", _REINSTALL)
 
 
 class CachedModel(LocalModel):
@@ -512,9 +517,8 @@ class ModelCache:
 
     def manifests(self) -> list[ModelManifest]:
         """Return what is known about every model here, by name."""
-        folders = sorted(self.root.iterdir()) if self.root.is_dir() else []
-        found = [_read_manifest(folder) for folder in folders if not folder.name.startswith(".")]
-        return [manifest for manifest in found if manifest is not None]
+        folders = sorted(self.root.glob("[!.]*"))
+        return [one for one in map(_read_manifest, folders) if one is not None]
 
     def damage(self, name: str) -> list[str]:
         """Name the files that are not what they were."""
@@ -572,16 +576,13 @@ class ModelCache:
     @contextlib.contextmanager
     def _scratch(self, folder: Path, name: str, announce: Announce) -> Iterator[Path]:
         """Give an empty folder on the disk of the cache to the one process that changes a model."""
-        import filelock  # noqa: PLC0415  only fetching and removing take the lock
-
-        lock = filelock.FileLock(self.root / f".{folder.name}.lock")
-        try:
-            taken = lock.acquire(timeout=0)
-        except filelock.Timeout:
-            note = f"Waiting: another process is fetching {name}."
-            announce(Event("download", 0, None, "bytes", note))
-            taken = lock.acquire()
-        with taken:
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(locked(folder, patience=0))
+            except Locked:
+                note = f"Waiting: another process is fetching {name}."
+                announce(Event("download", 0, None, "bytes", note))
+                held.enter_context(locked(folder, patience=-1))
             prefix = f".{folder.name}.partial-"
             for left_by_a_killed_process in self.root.glob(f"{prefix}*"):
                 shutil.rmtree(left_by_a_killed_process, ignore_errors=True)
@@ -643,8 +644,9 @@ def fetch_model(name: str, models: ModelCache, announce: Announce) -> None:
 
     def fill(folder: Path) -> None:
         if os.environ.get("HF_HUB_OFFLINE", "").lower() in _YES:
-            reason = f"Cannot download {published}: HF_HUB_OFFLINE is set."
-            raise weights_missing(reason, _ELSEWHERE)
+            raise weights_missing(
+                f"Cannot download {published}: HF_HUB_OFFLINE is set.", _ELSEWHERE
+            )
         # The hub's library looks at these when it is imported. Without the first it tells the hub,
         # and asks it, about the program that runs dowse; without the second it keeps logs and a
         # cache in the user's folder. A value that the user has chosen stays.
@@ -717,8 +719,9 @@ def _download(name: str, folder: Path, announce: Announce) -> None:
             "Check the name; for a private model put your token into HF_TOKEN.",
         ) from error
     except errors.HfHubHTTPError as error:
-        status = error.response.status_code
-        raise weights_missing(f"The model hub answered {status} for {name}.", again) from error
+        raise weights_missing(
+            f"The model hub answered {error.response.status_code} for {name}.", again
+        ) from error
     except (httpx2.HTTPError, errors.OfflineModeIsEnabled, errors.LocalEntryNotFoundError) as error:
         raise weights_missing(f"The model hub cannot be reached: {error}.", again) from error
     except ValueError as error:  # a file arrived shorter than announced, or with another hash

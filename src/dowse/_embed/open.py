@@ -69,8 +69,7 @@ def open_embedder(
     if options.provider == "endpoint":
         from dowse._embed.endpoint import EndpointEmbedder  # noqa: PLC0415  a rare choice
 
-        notes = cache_dir / "models" / ".endpoints.json"
-        return EndpointEmbedder(options, notes, offline=offline)
+        return EndpointEmbedder(options, cache_dir / "models" / ".endpoints.json", offline=offline)
     if options.provider == "none":
         raise UsageError(
             "embed.provider is none, so there is nothing to embed with.",
@@ -115,8 +114,10 @@ def rerankers(
     def opened(model: str) -> Reranker:
         if isinstance(embedder, OnnxEmbedder) and not model:
             return LateInteraction(embedder)
-        cross_encoder = open_model(model, cache_dir, announce, fetch=model == fetched)
-        return CrossEncoder(cross_encoder, threads=options.threads or cores())
+        return CrossEncoder(
+            open_model(model, cache_dir, announce, fetch=model == fetched),
+            threads=options.threads or cores(),
+        )
 
     def open_once(model: str) -> Reranker:
         with opening:
@@ -144,10 +145,10 @@ def pull(
             f"{model} is a folder, and is used in place.", "There is nothing to pull."
         )
     models, name = ModelCache(cache_dir), full_name(model)
-    if name != DEFAULT_MODEL and source is None:
-        fetch_model(name, models, announce)
-    elif name != DEFAULT_MODEL and source is not None:
+    if name != DEFAULT_MODEL and source is not None:
         copy_model(name, source, models, announce)
+    elif name != DEFAULT_MODEL:
+        fetch_model(name, models, announce)
     return _status(name, cache_dir)
 
 
@@ -210,8 +211,7 @@ class OnnxEmbedder:
         recipe = identity.recipe
         prefixes = (recipe.query_prefix, recipe.passage_prefix)
         named = (_VERSION, identity.weights, recipe.pooling, recipe.max_tokens, prefixes)
-        digest = hashlib.sha256(repr(named).encode()).hexdigest()[:8]
-        key = f"{name}/{identity.precision}/{digest}"
+        key = f"{name}/{identity.precision}/{hashlib.sha256(repr(named).encode()).hexdigest()[:8]}"
         return Model(key, recipe.dimensions, recipe.max_tokens, recipe.scripts)
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
@@ -372,8 +372,7 @@ class Session:
         options.inter_op_num_threads = 1
         options.log_severity_level = _QUIET
         if is_fused:  # then there is nothing to look for
-            level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-            options.graph_optimization_level = level
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(
                 graph, options, providers=["CPUExecutionProvider"]

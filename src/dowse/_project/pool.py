@@ -119,8 +119,7 @@ class EnginePool:
     def _warm(self, name: str | None) -> None:
         with suppress(DowseError, OSError):
             # Any project will do: what takes longest is loading what all of them share.
-            project = self.find(name) or self.projects()[0]
-            self.open(project).search(SearchRequest("warm"))
+            self.open(self.find(name) or self.projects()[0]).search(SearchRequest("warm"))
 
     # ── Indexing ─────────────────────────────────────────────────────────────
 
@@ -145,7 +144,7 @@ class EnginePool:
     def _is_current(self, name: str, engine: Engine) -> bool:
         return self.open(self.select(name)) is engine
 
-    def index(self, project: Project, done: Callable[[Job], None] | None = None) -> Job:
+    def index(self, project: Project) -> Job:
         """Update a project's index in the background; a run under way is joined."""
         with self._lock:
             job = self._jobs.get(project.name)
@@ -153,11 +152,11 @@ class EnginePool:
                 return job
             job = self._jobs[project.name] = Job(project.name)
         threading.Thread(
-            target=self._index, args=(project, job, done), name="dowse-index", daemon=True
+            target=self._index, args=(project, job), name="dowse-index", daemon=True
         ).start()
         return job
 
-    def _index(self, project: Project, job: Job, done: Callable[[Job], None] | None) -> None:
+    def _index(self, project: Project, job: Job) -> None:
         self.metrics.indexing.add(project.name)
         try:
             with self.workspace.open(project, announce=job.announce, fetch=True) as engine:
@@ -174,8 +173,6 @@ class EnginePool:
             self.metrics.indexing.add(project.name, amount=-1)
             self._note_run(project.name, "failed" if job.error else "done", job.report)
             job.ended.set()
-            if done is not None:
-                done(job)
 
     def _note_run(self, name: str, outcome: str, report: IndexReport | None) -> None:
         self.metrics.index_runs.add(name, outcome)

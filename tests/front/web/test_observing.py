@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 import engines
 from command_line import Dowse
-from dowse._interfaces.cli.commands.serve import start_logging
+from dowse._interfaces.cli.log import start_logging
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._project.pool import EnginePool

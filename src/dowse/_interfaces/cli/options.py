@@ -73,7 +73,7 @@ def _option(
     if row.kind == "choice":
         kind = _Choice(row.choices)
     if row.kind == "assignments":
-        complete = partial(_assignments, operation)
+        complete = partial(setting_names, operation=operation, end="=")
     return click.Option(
         [name, _SHORT.get(name, spelled)],
         type=kind,
@@ -99,12 +99,18 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 """What begins as typed."""
 
 
-def _assignments(
-    operation: Operation, _: click.Context, __: click.Parameter, incomplete: str
+def setting_names(
+    _: click.Context,
+    __: click.Parameter,
+    incomplete: str,
+    operation: Operation | None = None,
+    end: str = "",
 ) -> list[str]:
-    from dowse._config.schema import settable  # noqa: PLC0415  --help does not need it
+    """Complete names of settings, or of those that an operation may change, each with an end."""
+    from dowse._config.schema import known_settings, settable  # noqa: PLC0415  --help does not need it
 
-    return [f"{name}=" for name in settable(operation) if name.startswith(incomplete)]
+    names = settable(operation) if operation else known_settings()
+    return [f"{name}{end}" for name in names if name.startswith(incomplete)]
 
 
 def _in_documents(

@@ -101,23 +101,17 @@ class ApiCall(Struct, frozen=True):
         """Which part of a list is asked for: at most how many, and after how many."""
         return self["limit"], self["offset"]
 
-    @contextmanager
-    def engine(self) -> Iterator[Engine]:
-        """Yield the engine of the project that is meant, with its index opened once."""
-        engine = self._open(self.pool.select(self.project))
-        with engine.hold():
-            yield engine
+    def engine(self) -> Engine:
+        """Open the one project that is meant."""
+        return self._open(self.pool.select(self.project))
 
     @contextmanager
     def searched(self) -> Iterator[Engine | AllProjects]:
-        """Yield what a search means: the engine of a project, or all projects."""
-        project = self.pool.find(self.project)
-        if project is None:
-            yield AllProjects(self.pool.workspace.projects, self._open)
-            return
-        engine = self._open(project)
-        with engine.hold():
-            yield engine
+        """Open what a search means, a project or all of them, with each index opened once."""
+        project, known = self.pool.find(self.project), self.pool.workspace.projects
+        opened = self._open(project) if project else AllProjects(known, self._open)
+        with opened.hold():
+            yield opened
 
     def _open(self, project: Project) -> Engine:
         """Open a project; a process of this user says itself what lacks the user's consent."""
@@ -279,14 +273,14 @@ class PictureRecord(Struct, frozen=True):
     data: Annotated[bytes, "The file, in base64."]
 
 
+_Switch = Literal["boolean", "integer", "number", "string", "choice"]
+
+
 class SwitchRecord(SettingRecord, frozen=True, kw_only=True):
     """A setting that one search may change: `set` takes it."""
 
     section: Annotated[str, "The stage that it belongs to."]
-    type: Annotated[
-        Literal["boolean", "integer", "number", "string", "choice"],
-        "How it can be shown.",
-    ]
+    type: Annotated[_Switch, "How it can be shown."]
     choices: Annotated[tuple[str, ...], "Of a `choice`: all there are."]
 
 
@@ -326,23 +320,19 @@ class SwitchesRecord(Struct, frozen=True):
         switches = []
         for setting in (known[name] for name in settable("search")):
             is_choice = get_origin(setting.type) is Literal
-            choices = tuple(str(one) for one in get_args(setting.type) if one) if is_choice else ()
-            kind: Any = msgspec.json.schema(setting.type).get("type")
-            if choices:
-                kind = "choice"
-            elif kind not in {"boolean", "integer", "number"}:  # which have a way to be shown
-                kind = "string"
-            switch = SwitchRecord(
-                name=setting.name,
-                section=setting.name.partition(".")[0],
-                type=kind,
-                choices=choices,
-                value=chosen.settings.value(setting.name),
-                default=setting.default,
-                origin=chosen.origins.get(setting.name, "default"),
-                meaning=setting.meaning,
+            kind: Any = "choice" if is_choice else msgspec.json.schema(setting.type).get("type")
+            switches.append(
+                filled(
+                    SwitchRecord,
+                    setting,
+                    section=setting.name.partition(".")[0],
+                    # Whatever has no way of its own to be shown is a text.
+                    type=kind if kind in get_args(_Switch) else "string",
+                    choices=tuple(str(one) for one in get_args(setting.type) if one and is_choice),
+                    value=chosen.settings.value(setting.name),
+                    origin=chosen.origins.get(setting.name, "default"),
+                )
             )
-            switches.append(switch)
         return cls(
             engine.project.name,
             tuple(switches),
@@ -444,8 +434,7 @@ def explain(call: ApiCall) -> Explanation:
     request = call.request
     with call.searched() as searched:
         engine = searched.having(call["reference"], call.here)
-        explanation = engine.explain(request, call["reference"], here=call.here)
-        return with_path(explanation, engine)
+        return with_path(engine.explain(request, call["reference"], here=call.here), engine)
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
@@ -470,8 +459,9 @@ def related(call: ApiCall) -> Related:
     """Documents related to a document."""
     with call.searched() as searched:
         engine = searched.having(call["reference"], call.here)
-        related = engine.related(call["reference"], call["n"], here=call.here)
-        return related_with_paths(related, engine)
+        return related_with_paths(
+            engine.related(call["reference"], call["n"], here=call.here), engine
+        )
 
 
 @_route(
@@ -616,8 +606,8 @@ def _values(call: ApiCall, name: Filter) -> CountedListRecord:
 @_route("GET", "/graph", _PROJECT)
 def graph(call: ApiCall) -> GraphRecord:
     """All documents and links."""
-    with call.engine() as engine:
-        return GraphRecord.of(engine.graph(), engine.project.name)
+    engine = call.engine()
+    return GraphRecord.of(engine.graph(), engine.project.name)
 
 
 @_route("GET", "/projects")
@@ -652,14 +642,13 @@ def status(call: ApiCall) -> ServerStatusRecord:
 @_route("POST", "/index", _PROJECT, status=202, kept=True)
 def index(call: ApiCall) -> JobRecord:
     """Update the index in the background."""
-    project = call.pool.select(call.project)
-    return JobRecord.of(call.pool.index(project))
+    return JobRecord.of(call.pool.index(call.pool.select(call.project)))
 
 
 @_route("GET", "/settings", _PROJECT)
 def settings(call: ApiCall) -> SwitchesRecord:
     """The settings that one search may change."""
-    engine = call.pool.open(call.pool.select(call.project))
+    engine = call.engine()
     return SwitchesRecord.of(engine, call.pool.settings_of(engine))
 
 

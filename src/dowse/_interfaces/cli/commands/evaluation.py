@@ -12,8 +12,8 @@ from rich.text import Text
 
 from dowse._config.presets import PRESETS
 from dowse._interfaces.cli.call import Call, Command, pass_call
-from dowse._interfaces.cli.commands.project import setting_names
 from dowse._interfaces.cli.draw import Part, duration, fitted, sentence, table
+from dowse._interfaces.cli.options import setting_names
 from dowse._model import ModelFit
 from dowse._project.evaluation import (
     NAMES,

@@ -19,8 +19,8 @@ from msgspec import Struct
 from rich.text import Text
 
 from dowse._interfaces.cli.call import Call, Command, Interrupted, pass_call
-from dowse._interfaces.cli.commands.serve import start_logging, takes_logging
 from dowse._interfaces.cli.draw import Part, duration, line, sentence, stage_times, table
+from dowse._interfaces.cli.log import start_logging, takes_logging
 from dowse._interfaces.served import ask
 from dowse._model import IndexReport, Shard
 from dowse._project.engine import Status

@@ -15,6 +15,7 @@ from dowse._config.schema import find_setting, known_settings
 from dowse._config.trust import LocalFile
 from dowse._interfaces.cli.call import Call, Command, Group, pass_call
 from dowse._interfaces.cli.draw import folded, line, table
+from dowse._interfaces.cli.options import setting_names
 from dowse._interfaces.records import ProjectRecord, ProjectsRecord, SettingRecord, filled
 from dowse._project.registry import Project
 from dowse._project.workspace import ResolvedSettings
@@ -237,11 +238,6 @@ class SettingsRecord(Struct, frozen=True):
     project: Annotated[str | None, "The project that the values hold for."]
     settings: Annotated[tuple[SettingRecord, ...], "All of them."]
     withheld: Annotated[tuple[str, ...], "What a dowse.toml asks for without your consent."]
-
-
-def setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Complete names of settings."""
-    return [name for name in known_settings() if name.startswith(incomplete)]
 
 
 def _setting_values(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
