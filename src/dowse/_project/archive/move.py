@@ -23,7 +23,6 @@ from dowse._model import (
     Batch,
     ChunkedDocument,
     Event,
-    Vector,
     silent,
     text_key,
 )
@@ -31,6 +30,7 @@ from dowse._model.ports import IndexReader, Store
 from dowse._project.indexing import store_documents, with_vectors
 from dowse._project.registry import Project
 from dowse._project.workspace import INDEXES, Workspace
+from dowse._util.arrays import np
 from dowse._util.messages import hide_secrets
 from dowse.errors import Damaged, NotFound, UsageError
 
@@ -38,7 +38,8 @@ HERE = "here"
 """The name of the store in the project's folder, as a place to move to."""
 
 _WAIT = 10.0  # seconds for another writer to end
-_AGREEMENT = 0.7  # share of the first results that must be the same, on average
+_AGREEMENT = 0.9  # share of the searches that must find the same
+_ROUNDING = 1e-3  # what scores may differ by
 
 
 class MoveRecord(Struct, frozen=True):
@@ -51,7 +52,7 @@ class MoveRecord(Struct, frozen=True):
     chunks: Annotated[int, "How many it holds."]
     vectors: Annotated[int, "Chunks that have one."]
     written: Annotated[int, "Documents that were written by this run."]
-    agreement: Annotated[float, "Share of the first results of a sample that both sides share."]
+    agreement: Annotated[float, "Share of a sample of searches that find the same on both sides."]
 
 
 def move_project(
@@ -164,14 +165,10 @@ def _cut(
         yield chunked
 
 
-# ── Whether two stores hold and find the same, by a sample of searches ────────────
-
-FIRST = 10
-"""Results of each search that are compared."""
+# ── Whether two stores hold and find the same ─────────────────────────────
 
 _SAMPLES = 20  # documents whose titles and vectors are searched for on both sides
-_FETCHED = 50  # results that are looked at: which of equal ones come first differs between stores
-_ROUNDING = 1e-5  # share by which equal scores may differ
+_COUNTED = 50  # hits of a search for words that are counted
 
 
 def _compare(one: IndexReader, other: IndexReader) -> float:
@@ -186,7 +183,7 @@ def _compare(one: IndexReader, other: IndexReader) -> float:
     agreement = agreement_of(one, other)
     if agreement < _AGREEMENT:
         raise Damaged(
-            f"Of the first {FIRST} results only {agreement:.0%} are the same on both sides.",
+            f"Only {agreement:.0%} of the searches that were tried find the same on both sides.",
             "Nothing was switched. Run the same command again, or rebuild with: dowse index"
             " --rebuild",
         )
@@ -194,45 +191,20 @@ def _compare(one: IndexReader, other: IndexReader) -> float:
 
 
 def agreement_of(one: IndexReader, other: IndexReader) -> float:
-    """Return the share of the first results of one side that the other finds too, on average.
+    """Return the share of a sample of searches that find the same on both sides.
 
-    Documents from all over the index are searched for by their titles and their vectors.
+    Documents from all over the index are searched for: words of a title must find as many chunks,
+    and the vector of the first chunk one that is as near. Which of equal ones comes first differs.
     """
-    shares: list[float] = []
+    same: list[bool] = []
     listed = one.catalogue.documents()
-    step = max(1, len(listed) // _SAMPLES)
-    for entry in listed[::step][:_SAMPLES]:
-        vectors = one.vectors.of(one.catalogue.keys_of([entry.id]).tolist()[:1])
+    for entry in listed[:: max(1, len(listed) // _SAMPLES)][:_SAMPLES]:
         terms = [word for word in entry.fields.title.lower().split() if word.isalnum()]
+        left, right = (len(side.keyword.search("body", terms, _COUNTED)) for side in (one, other))
+        same.append(left == right)
         # A text that the model cannot read has a vector of zeros, which is as near to all others.
-        meant = [vector for vector in vectors.values() if vector.any()]
-        sample: list[list[str] | Vector] = [terms, *meant]
-        for sought in sample:
-            left, right = _found(one, sought), _found(other, sought)
-            if left and right:
-                shares.append(_share(left, right))
-            elif left or right:
-                shares.append(0.0)
-    return sum(shares) / len(shares) if shares else 1.0
-
-
-def _found(side: IndexReader, sought: list[str] | Vector) -> list[tuple[str, float]]:
-    """Search one side for terms or a vector; list the ids of chunks with scores, best first."""
-    if isinstance(sought, list):
-        scores = dict(side.keyword.search("body", sought, _FETCHED))
-    else:
-        scores = dict(side.vectors.nearest(sought, _FETCHED))
-    return [(one.chunk.id, scores[one.key]) for one in side.catalogue.chunks(list(scores))]
-
-
-def _share(left: list[tuple[str, float]], right: list[tuple[str, float]]) -> float:
-    """Return the share of the first results that are the same, whichever of equal ones is first."""
-    last = right[:FIRST][-1][1]
-    slack = _ROUNDING * abs(last)
-    first = {found for found, score in right if score >= last - slack}
-    # When everything that was fetched is as good as the last of the first, there may be more.
-    more = len(right) >= _FETCHED and right[-1][1] >= last - slack
-    same = sum(
-        found in first or (more and abs(score - last) <= slack) for found, score in left[:FIRST]
-    )
-    return same / max(len(left[:FIRST]), len(right[:FIRST]))
+        vectors = one.vectors.of(one.catalogue.keys_of([entry.id]).tolist()[:1])
+        for vector in filter(np.any, vectors.values()):
+            found = [score for side in (one, other) for _, score in side.vectors.nearest(vector, 1)]
+            same.append(len(found) == 2 and abs(found[0] - found[1]) < _ROUNDING)
+    return sum(same) / len(same) if same else 1.0
