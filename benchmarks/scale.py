@@ -306,8 +306,8 @@ def growth(arguments: argparse.Namespace) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=_memory())))
         folder.chmod(0o755)
         stores = [stack.enter_context(Grown(name, folder / name)) for name in names]
-        print("| chunks | store | insert/s | vector | 3 words | vector, a tenth | memory |")
-        print("|---|---|---|---|---|---|---|", flush=True)
+        print("| chunks | store | insert/s | vector | 3 words | vector, a tenth | memory | index |")
+        print("|---|---|---|---|---|---|---|---|", flush=True)
         for count in map(int, arguments.chunks.split(",")):
             edges = [before + (count - before) * one // _SLICES for one in range(_SLICES + 1)]
             wrote = dict.fromkeys(names, 0.0)
@@ -325,8 +325,9 @@ def growth(arguments: argparse.Namespace) -> None:
                     f"{statistics.median(some):.1f} / {statistics.quantiles(some, n=20)[-1]:.1f} ms"
                     for some in (times[store.name, kind] for kind in SEARCHES)
                 )
-                rate, memory = (count - before) / wrote[store.name], store.memory()
-                print(f"| {count:,} | {store.name} | {rate:.0f} | {asked} | {memory} |", flush=True)
+                rate, size = (count - before) / wrote[store.name], store.do("bytes") // 10**6
+                last = f"{store.memory()} | {size} MB |"
+                print(f"| {count:,} | {store.name} | {rate:.0f} | {asked} | {last}", flush=True)
             before = count
 
 
@@ -388,6 +389,8 @@ def serve(folder: Path, options: StoreOptions, pipe: Connection) -> None:
             began = time.perf_counter()
             fill(store, *values)
             pipe.send(time.perf_counter() - began)
+        elif what == "bytes":
+            pipe.send(store.bytes())
         else:
             pipe.send(ask(store, *values))
 
