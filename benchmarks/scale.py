@@ -365,7 +365,7 @@ class Grown:
             server.kill()
 
     def do(self, *what: Any) -> Any:
-        """Let the process do something; returns how long it took, in seconds or ms."""
+        """Let the process do something; returns its answer: a time or a size."""
         self._pipe.send(what)
         return self._pipe.recv()
 

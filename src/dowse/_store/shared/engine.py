@@ -22,7 +22,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -135,9 +135,6 @@ class _Built(NamedTuple):
     code_terms: int = 0
 
 
-_NOTHING = _Built("", "", 0)
-
-
 @lru_cache(maxsize=100_000)
 def term_number(term: str) -> int:
     """Return the number of a term in sparse vectors: 31 bits, never 0."""
@@ -158,11 +155,10 @@ def _weighed(terms: Sequence[str], average: float) -> dict[int, float]:
     shift = max(0, rest.bit_length() - _BITS)
     length = len(terms) if rest <= 0 else _EXACT + (rest >> shift << shift)
     norm = _K1 * (1 - _B + _B * length / (average or 1.0))
-    weights: dict[int, float] = {}
-    for term, often in Counter(terms).items():
-        number = term_number(term)
-        weights[number] = weights.get(number, 0.0) + often * (_K1 + 1) / (often + norm)
-    return weights
+    return {
+        term_number(term): often * (_K1 + 1) / (often + norm)
+        for term, often in Counter(terms).items()
+    }
 
 
 class EngineIndexes:
@@ -187,7 +183,7 @@ class EngineIndexes:
         """Begin a transaction, and find what the engine holds for its generation."""
         database = begin()
         built = self._built(database)
-        if built is None and not database.is_empty():
+        if not built.name and not database.is_empty():
             raise Damaged(
                 f"The search index at {self._place} was never built.", f"Build it with: {REPAIR}"
             )
@@ -196,14 +192,14 @@ class EngineIndexes:
             conditions = ConditionCache()
             self._conditions = database.id, conditions
         engine = self._engine(database.connection)
-        found = self._place, self._analyzer, database, engine, built or _NOTHING, conditions
+        found = self._place, self._analyzer, database, engine, built, conditions
         return Indexes(_Keywords(*found), _Vectors(*found), conditions)
 
     def catch_up(self, database: Database, *, repair: bool) -> None:  # noqa: ARG002  (of the port)
         """Bring the engine to the truth's generation."""
         with _transaction(database.connection):
             built = self._built(database)
-            if built is None or self._is_strange(database, built):
+            if self._is_strange(database, built):
                 self._build(database, built)
             elif built.generation < database.generation:
                 self._remove_gone(database.connection)
@@ -221,8 +217,6 @@ class EngineIndexes:
         """Make weights again when lengths have moved on, and ready the engine for searches."""
         with _transaction(database.connection):
             built = self._built(database)
-            if built is None:
-                return
             drift = max(
                 _moved(built.body, built.body_terms, built.chunks),
                 _moved(built.code, built.code_terms, built.chunks) / 5,  # most chunks have none
@@ -242,17 +236,13 @@ class EngineIndexes:
 
     def findings(self, database: Database) -> list[Finding]:
         """Say what the engine lacks; rows of chunks that are gone do no harm."""
-        built = self._built(database)
-        if built is None:
-            return []
+        built, missing = self._built(database), database.chunk_keys()
         if built.generation < database.generation:
             return [Finding(f"The search index at {self._place} is behind the database.", REPAIR)]
-        missing = database.chunk_keys() - self._engine(database.connection).keys(built.name)
         if missing:
-            return [
-                Finding(f"The search index at {self._place} lacks {len(missing)} chunks.", REPAIR)
-            ]
-        return []
+            missing -= self._engine(database.connection).keys(built.name)
+        what = f"The search index at {self._place} lacks {len(missing)} chunks."
+        return [Finding(what, REPAIR)] if missing else []
 
     def discard(self, connection: SqlConnection) -> None:
         """Remove what the engine holds."""
@@ -265,11 +255,11 @@ class EngineIndexes:
         self._conditions = None, ConditionCache()
         self._close()
 
-    def _built(self, database: Database) -> _Built | None:
+    def _built(self, database: Database) -> _Built:
         row = database.connection.execute(
             f"SELECT {', '.join(_Built._fields)} FROM search_index WHERE place = ?", (self._place,)
         ).fetchone()
-        return None if row is None else _Built(*row)
+        return _Built(*row) if row else _Built("", "", 0)
 
     def _is_strange(self, database: Database, built: _Built) -> bool:
         """Tell whether an engine holds another index, or must be emptied, or is too far behind."""
@@ -278,14 +268,14 @@ class EngineIndexes:
         (oldest,) = database.connection.execute("SELECT min(number) FROM generations").fetchone()
         return built.generation < database.generation and built.generation + 1 < (oldest or 0)
 
-    def _build(self, database: Database, former: _Built | None) -> _Built:
+    def _build(self, database: Database, former: _Built) -> _Built:
         """Fill a new place, and switch to it; the former one is kept for readers of before.
 
         The row in `search_index` says which place is in use: it changes in the transaction of the
         truth, which the alias of an engine could not.
         """
         connection, engine = database.connection, self._engine(database.connection)
-        if former is not None:
+        if former.name:
             self._note_gone(connection, former.name, [0])
         self._remove_gone(connection)
         name = f"{_prefix(connection)}{uuid.uuid4().hex[:8]}"
@@ -392,19 +382,9 @@ class EngineIndexes:
         )
 
 
-@contextmanager
-def _transaction(connection: SqlConnection) -> Iterator[None]:
-    """Begin a transaction, or take part in the one that is open."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.rollback()
-        raise
-    connection.execute("COMMIT")
+def _transaction(connection: Any) -> AbstractContextManager[None]:
+    """Begin a transaction in PostgreSQL, or take part in the one that is open."""
+    return connection.transaction()  # type: ignore[no-any-return]
 
 
 def _prefix(connection: SqlConnection) -> str:
@@ -495,14 +475,13 @@ class _Searcher:
             if len(among) <= _LISTED:
                 return Filter(among.tolist()), share
             share = len(among) / max(1, self._built.chunks)
-        having: list[list[int]] = []
-        without: list[int] = []
-        for negated, facets in met:
-            numbers = [term_number(f"{kind}={value}") for kind, value in facets or ()]
-            if negated:
-                without += numbers
-            elif facets is not None:
-                having.append([_MANY, *numbers])
+        numbered = [
+            (negated, [term_number(f"{kind}={value}") for kind, value in facets])
+            for negated, facets in met
+            if facets is not None
+        ]
+        having = [[_MANY, *numbers] for negated, numbers in numbered if not negated]
+        without = [number for negated, numbers in numbered if negated for number in numbers]
         return Filter(None, having, without), share
 
     def _confirmed(self, found: Scores, among: Keys | None) -> Scores:
@@ -527,11 +506,11 @@ class _Keywords(_Searcher):
         self, field: KeywordField, terms: Sequence[str], limit: int, among: Keys | None = None
     ) -> Scores:
         """Find chunks that hold any of the terms in a field, best first by BM25."""
-        weights: dict[int, float] = {}
-        for term, often in self.frequencies(field, terms).items():
-            if often:
-                number = term_number(term)
-                weights[number] = weights.get(number, 0.0) + rarity(often, self._built.chunks)
+        weights = {
+            term_number(term): rarity(often, self._built.chunks)
+            for term, often in self.frequencies(field, terms).items()
+            if often
+        }
         return self._best(field, weights, limit, among) if weights else []
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
@@ -541,7 +520,7 @@ class _Keywords(_Searcher):
             (self._place, field, [term_number(term) for term in terms]),
         ).fetchall()
         known = dict(rows)
-        found = {term: int(known.get(term_number(term), 0)) for term in terms}
+        found = {term: known.get(term_number(term), 0) for term in terms}
         for term, often in found.items():
             # Chunks that are gone are counted, too, which matters for rare terms alone.
             if self._built.gone and 0 < often <= _RARE:
@@ -553,19 +532,15 @@ class _Keywords(_Searcher):
 
         The engine names the chunks that hold the rarest of them; their texts say the rest.
         """
-        among = None
-        if terms:
-            held = self.frequencies(field, terms)
-            rarest = min(held, key=lambda term: held[term])
-            if not held[rarest]:
-                return np.zeros(0, np.int64)
-            if held[rarest] < self._engine.most:
-                weights = {term_number(rarest): 1.0}
-                found = self._best(field, weights, held[rarest] + _SLACK, None)
-                among = [key for key, _ in found]
-        if not terms or (len(terms) == 1 and among is not None):
-            every = self._database.chunk_keys() if among is None else among
-            return np.array(sorted(every), np.int64)
+        if not terms:
+            return np.array(sorted(self._database.chunk_keys()), np.int64)
+        among, held = None, self.frequencies(field, terms)
+        often, rarest = min((often, term) for term, often in held.items())
+        if often < self._engine.most:
+            found = self._best(field, {term_number(rarest): 1.0}, often, None)
+            among = sorted(key for key, _ in found)
+            if len(terms) == 1:
+                return np.array(among, np.int64)
         wanted = f" {' '.join(terms)} "
         keys = [
             key
@@ -593,9 +568,8 @@ class _Vectors(_Searcher):
                 for key, one in vectors.items()
             ]
 
-        if not self._database.dimensions:
-            return []
-        return self._best("dense", vector, limit, among, score)
+        known = self._database.dimensions
+        return self._best("dense", vector, limit, among, score) if known else []
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
         """Return the vectors of these chunks; those without one are passed over."""

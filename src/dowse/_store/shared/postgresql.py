@@ -125,6 +125,13 @@ class PostgresConnection:
             for row in rows:
                 copy.write_row(row)
 
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write in a transaction, or in the one that is open."""
+        with self._raw.transaction():
+            self._raw.execute("SELECT pg_advisory_xact_lock(%s, 1)", (self.lock_key,))
+            yield
+
     def rollback(self) -> None:
         """End a transaction that is open, and what it has done."""
         if self.in_transaction:
