@@ -56,10 +56,6 @@ headings = msgspec.json.Decoder(tuple[str, ...]).decode
 class SqlConnection(Protocol):
     """What the store asks of a connection: SQLite's has it, and so has that to PostgreSQL."""
 
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
-
     def execute(self, query: str, values: Sequence[Any] = ..., /) -> Any:
         """Run one statement; return a cursor over its rows."""
 
@@ -196,11 +192,8 @@ class Database:
 
     def changed_since(self, generation: int, *, terms_only: bool) -> list[ChunkKey]:
         """List the chunks that came or went after a generation, or only got another vector."""
-        condition = "AND terms != 0" if terms_only else ""
-        query = (
-            f"SELECT DISTINCT chunk FROM journal WHERE generation > ? {condition} ORDER BY chunk"
-        )
-        return [row[0] for row in self.connection.execute(query, (generation,))]
+        query = "SELECT DISTINCT chunk FROM journal WHERE generation > ? AND terms >= ? ORDER BY 1"
+        return [key for (key,) in self.connection.execute(query, (generation, int(terms_only)))]
 
     def chunk_count(self) -> int:
         """Count the chunks."""
@@ -242,7 +235,11 @@ class Database:
                 tuple[int, int, str, int, int, str | None], some
             ):
                 if owner != document:  # once a document, however many chunks it has
-                    document, (text, fields) = owner, self._document(owner)
+                    query, document = "SELECT text, fields FROM documents WHERE key = ?", owner
+                    found = self.connection.execute(query, (owner,)).fetchall()
+                    with content_errors():
+                        ((text, encoded),) = checked(tuple[str, str], found)
+                        fields = msgspec.json.decode(encoded, type=Fields)
                     language = analyzer.language(text)
                 with content_errors():
                     above = headings(path)
@@ -266,13 +263,6 @@ class Database:
             query += " WHERE c.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
             values += (json.dumps(list(among)),)
         return self.connection.execute(f"{query} ORDER BY c.key", values)
-
-    def _document(self, key: int) -> tuple[str, Fields]:
-        query = "SELECT text, fields FROM documents WHERE key = ?"
-        rows = self.connection.execute(query, (key,)).fetchall()
-        with content_errors():
-            ((text, fields),) = checked(tuple[str, str], rows)
-            return text, msgspec.json.decode(fields, type=Fields)
 
 
 def schema_file(name: str) -> str:

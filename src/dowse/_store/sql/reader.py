@@ -122,7 +122,13 @@ class ConditionCache:
         plain = tuple(replace(condition, written="") for condition in conditions)
         answer = self._answers.get(plain)
         if answer is None:
-            keys, documents = self._load_owners(sql)
+            if self._owners is None:
+                # By document, so that SQLite reads an index and not the chunks themselves.
+                query = "SELECT key, document FROM chunks ORDER BY document, key"
+                chunks, documents = sql.columns(("key", "document"), query)
+                order = np.argsort(chunks, kind="stable")
+                self._owners = chunks[order], documents[order]
+            keys, documents = self._owners
             kept = np.ones(len(keys), dtype=bool)
             for condition in plain:
                 positive = replace(condition, negated=False)
@@ -141,15 +147,6 @@ class ConditionCache:
         known = list(self._answers.items())
         return next((asked for asked, keys in known if keys is answer), None)
 
-    def _load_owners(self, sql: Statements) -> tuple[Keys, Keys]:
-        if self._owners is None:
-            # By document, so that SQLite reads an index and not the chunks themselves.
-            query = "SELECT key, document FROM chunks ORDER BY document, key"
-            chunks, documents = sql.columns(("key", "document"), query)
-            order = np.argsort(chunks, kind="stable")
-            self._owners = chunks[order], documents[order]
-        return self._owners
-
 
 def _remember(memory: dict[Any, Any], key: object, found: object, most: int) -> None:
     # The oldest goes first. What another thread removes in the same moment is not needed.
@@ -163,19 +160,15 @@ def _met(sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition
         return members(keys, phrase("body", condition.values))
     if condition.kind == "language":
         values = _folded(condition)
-        query = f"SELECT chunk FROM code_blocks WHERE language IN ({_marks(values)})"
-        return members(keys, sql.keys(query, *values))
-    return members(documents, _documents_with(sql, condition))
-
-
-def _documents_with(sql: Statements, condition: Condition) -> Keys:
-    """List the documents that a condition on documents covers."""
-    if condition.kind in _DATED:
-        sign = _DATED[condition.kind]
+        marks = ", ".join("?" * len(values))
+        return members(
+            keys, sql.keys(f"SELECT chunk FROM code_blocks WHERE language IN ({marks})", *values)
+        )
+    if sign := _DATED.get(condition.kind):
         query = f"SELECT key FROM documents WHERE modified {sign} ?"
-        return sql.keys(query, condition.bound)
+        return members(documents, sql.keys(query, condition.bound))
     where, values = _facets_with(sql, condition)
-    return sql.keys(f"SELECT document FROM facets WHERE {where}", *values)
+    return members(documents, sql.keys(f"SELECT document FROM facets WHERE {where}", *values))
 
 
 def facets_asked(sql: Statements, condition: Condition, most: int) -> list[Facet] | None:
@@ -201,7 +194,7 @@ def _facets_with(sql: Statements, condition: Condition) -> tuple[str, tuple[str,
         met = json.dumps([value for (value,) in known if meets(value)])
         return "kind = ? AND value IN (SELECT value FROM json_each(?))", (kind, met)
     if condition.kind in _EQUAL:
-        compared = f"value IN ({_marks(values)})"
+        compared = f"value IN ({', '.join('?' * len(values))})"
     else:
         place = "= 1" if condition.kind in _BEGINS else "> 0"
         compared = " OR ".join([f"instr(value, ?) {place}"] * len(values)) or "FALSE"
@@ -210,10 +203,6 @@ def _facets_with(sql: Statements, condition: Condition) -> tuple[str, tuple[str,
 
 def _folded(condition: Condition) -> tuple[str, ...]:
     return tuple(fold(value) for value in condition.values)
-
-
-def _marks(values: tuple[str, ...]) -> str:
-    return ", ".join("?" * len(values))
 
 
 # ── Rows and the records that they stand for ──────────────────────────────
@@ -317,13 +306,11 @@ class SqlDocumentTable(Struct, frozen=True):
 
     def sizes(self) -> Sizes:
         """Count what the index holds, in a few numbers."""
-        counts = self._sql.rows(
-            tuple[int, int, int],
+        query = (
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks),"
-            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?)",
-            self._sql.model()[0],
+            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?)"
         )
-        return Sizes(*counts[0])
+        return Sizes(*self._sql.rows(tuple[int, int, int], query, self._sql.model()[0])[0])
 
     def is_finished(self) -> bool:
         """Tell whether the last run that changed documents has come to its end."""
@@ -331,8 +318,9 @@ class SqlDocumentTable(Struct, frozen=True):
 
     def has_more_than(self, documents: int) -> bool:
         """Tell whether there are more documents than so many."""
-        query = "SELECT 1 FROM documents LIMIT 1 OFFSET ?"
-        return bool(self._sql.rows(tuple[int], query, documents))
+        return bool(
+            self._sql.rows(tuple[int], "SELECT 1 FROM documents LIMIT 1 OFFSET ?", documents)
+        )
 
     def files(self, beginnings: Sequence[str] = ("",)) -> dict[str, FileState]:
         """Read what is known of the files whose document ids begin in one of these ways, by id."""
@@ -347,8 +335,7 @@ class SqlDocumentTable(Struct, frozen=True):
 
     def documents(self) -> list[DocumentEntry]:
         """List all documents, by id."""
-        query = f"SELECT {ENTRY} FROM documents d ORDER BY id"
-        return self._sql.made(entry_of, EntryRow, query)
+        return self._sql.made(entry_of, EntryRow, f"SELECT {ENTRY} FROM documents d ORDER BY id")
 
     def document(self, document_id: str) -> StoredDocument | None:
         """Return one document, whole."""
@@ -378,11 +365,8 @@ class SqlDocumentTable(Struct, frozen=True):
     def find(self, short: str) -> list[tuple[str, int, int]]:
         """Find what an abbreviated id can mean: document id, first and last line."""
         ends = (short, short + "g")  # after every hex digit
-        whole = self._sql.rows(
-            tuple[str, str],
-            "SELECT id, text FROM documents WHERE short >= ? AND short < ?",
-            *ends,
-        )
+        query = "SELECT id, text FROM documents WHERE short >= ? AND short < ?"
+        whole = self._sql.rows(tuple[str, str], query, *ends)
         parts = self._sql.rows(
             tuple[str, int, int],
             "SELECT d.id, p.first_line, p.last_line FROM"
@@ -396,13 +380,13 @@ class SqlDocumentTable(Struct, frozen=True):
 
     def chunks(self, keys: Sequence[ChunkKey]) -> list[StoredChunk]:
         """Read chunks by key, in the order asked for; unknown keys are passed over."""
+        listed = " IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
         wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
-        query = (
-            f"SELECT c.key, c.document, {CHUNK} FROM chunks c"
-            " WHERE c.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
+        rows = self._sql.rows(
+            tuple[int, int, str, str, str, int, int, int, int, int],
+            f"SELECT c.key, c.document, {CHUNK} FROM chunks c WHERE c.key{listed}",
+            json.dumps([int(key) for key in keys]),
         )
-        asked = json.dumps([int(key) for key in keys])
-        rows = self._sql.rows(tuple[int, int, str, str, str, int, int, int, int, int], query, asked)
         with content_errors():
             for row in rows:
                 wanted.setdefault(row[1], []).append((row[0], chunk_of(row[2:])))
@@ -414,11 +398,8 @@ class SqlDocumentTable(Struct, frozen=True):
                 for key, chunk in wanted[document]
             ]
 
-        documents = (
-            f"SELECT d.key, d.text, {ENTRY} FROM documents d"
-            " WHERE d.key IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
-        )
-        stored = self._sql.made(cut, _TextRow, documents, json.dumps(list(wanted)), hold=4)
+        query = f"SELECT d.key, d.text, {ENTRY} FROM documents d WHERE d.key{listed}"
+        stored = self._sql.made(cut, _TextRow, query, json.dumps(list(wanted)), hold=4)
         found = {one.key: one for some in stored for one in some}
         return [found[key] for key in keys if key in found]
 
@@ -502,7 +483,7 @@ class SqlVocabulary(Struct, frozen=True):
     def most_frequent(self, size: int) -> list[str]:
         """List the most frequent words, most frequent first."""
         query = "SELECT term FROM terms ORDER BY count DESC, term LIMIT ?"
-        return [row[0] for row in self._sql.rows(tuple[str], query, max(0, size))]
+        return [term for (term,) in self._sql.rows(tuple[str], query, max(0, size))]
 
     def beginning(self, prefix: str, limit: int) -> list[str]:
         """List words of the documents that begin so, most frequent first."""

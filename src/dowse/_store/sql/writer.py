@@ -57,10 +57,6 @@ from dowse._text.matching import fold, fold_name
 _EMBEDDED = "embedded"
 """Under this name `meta` has the last generation in which every chunk had a vector."""
 
-_IDLE = "idle"
-"""Under this name `meta` has how many vectors were unused and used, and how many chunks had been
-deleted, when they were last counted."""
-
 
 class Followers(Protocol):
     """What must keep up with the database: the replicas."""
@@ -197,51 +193,30 @@ class SqlWriter:
 
     def _forget_vectors(self, vocabulary: int) -> None:
         with self._errors():
-            if not vocabulary and self._has_few_idle():
+            # To tell the used from the unused takes a look at all vectors, to count them does not.
+            ((kept, chunks),) = self._sql.rows(
+                tuple[int, int],
+                "SELECT (SELECT count(*) FROM embeddings), (SELECT count(*) FROM chunks)",
+            )
+            if kept <= 2 * chunks:
                 return
-            words = self.vocabulary.most_frequent(vocabulary)
             self._connection.execute("DROP TABLE IF EXISTS temp.used")
             self._connection.execute("CREATE TEMP TABLE used (text_key BLOB PRIMARY KEY)")
             self._connection.execute("INSERT INTO used SELECT DISTINCT text_key FROM chunks")
             self._connection.executemany(
                 "INSERT INTO used VALUES (?) ON CONFLICT DO NOTHING",
-                [(text_key(word),) for word in words],
+                [(text_key(word),) for word in self.vocabulary.most_frequent(vocabulary)],
             )
-            ((idle, busy),) = self._sql.rows(
-                tuple[int, int],
-                "SELECT count(*) FILTER (WHERE u.text_key IS NULL), count(u.text_key)"
-                " FROM embeddings e LEFT JOIN used u ON u.text_key = e.text_key",
+            ((used,),) = self._sql.rows(
+                tuple[int], "SELECT count(*) FROM embeddings JOIN used USING (text_key)"
             )
-            if idle > busy:
+            if kept > 2 * used:
                 with self._change():
                     self._connection.execute(
                         "DELETE FROM embeddings WHERE text_key NOT IN (SELECT text_key FROM used)"
                     )
-                idle = 0
-            self._set_meta(_IDLE, f"{idle} {busy} {self._deleted_chunks()}")
             self._connection.execute("DROP TABLE temp.used")
             self._connection.execute("PRAGMA optimize")
-
-    def _has_few_idle(self) -> bool:
-        """Tell by how many chunks were deleted since whether unused vectors cannot outnumber used.
-
-        To count them takes a look at all vectors. A deleted chunk leaves one unused at most.
-        """
-        try:
-            idle, busy, deleted = map(int, (self._sql.meta(_IDLE) or "").split())
-        except ValueError:
-            return False
-        since = self._deleted_chunks() - deleted
-        return since >= 0 and idle + since <= busy - since
-
-    def _deleted_chunks(self) -> int:
-        """Count the chunks that were ever deleted; keys are never given out twice."""
-        ((given, kept),) = self._sql.rows(
-            tuple[int, int],
-            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0),"
-            " (SELECT count(*) FROM chunks)",
-        )
-        return given - kept
 
     def _done(self, kind: Maintenance) -> None:
         """Note that nothing of a kind is pending any more; for readers nothing changes."""
@@ -286,7 +261,15 @@ def _all_embedded(generation: int, model: str) -> str:
 
 # ── The tables ────────────────────────────────────────────────────────────
 
-_PARTS = ("code_blocks", "chunk_names", "chunks", "sections", "links", "names", "facets")
+_PARTS = (
+    "code_blocks WHERE document",
+    "chunk_names WHERE document",
+    "chunks WHERE document",
+    "sections WHERE document",
+    "links WHERE source",
+    "names WHERE document",
+    "facets WHERE document",
+)
 _LATEST = 2**63 - 1  # nanoseconds: the year 2262, the last that SQLite's integers reach
 
 _Spelling = tuple[str, str, str]
@@ -310,8 +293,8 @@ class TableWriter:
         self._links_changed = False
         self.fresh: dict[ChunkKey, tuple[Stream, Stream]] = {}  # the terms of what was put
         # A key is never given out twice, also when its chunk is gone.
-        given = self._column("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'")
-        self._chunk_keys = count(max(given, default=0) + 1)
+        given = self._row("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'") or (0,)
+        self._chunk_keys = count(given[0] + 1)
 
     @property
     def pending(self) -> frozenset[Maintenance]:
@@ -411,8 +394,9 @@ class TableWriter:
 
     def _leads(self, document: int) -> set[int]:
         """List the documents that the links of a document lead to."""
-        query = "SELECT DISTINCT leads FROM links WHERE source = ? AND leads IS NOT NULL"
-        return set(self._column(query, document))
+        return set(
+            self._column("SELECT leads FROM links WHERE source = ? AND leads IS NOT NULL", document)
+        )
 
     def _clear_parts(self, key: int, body: int, text: str) -> set[_Spelling]:
         """Delete what hangs on a document; return the names it had."""
@@ -426,8 +410,7 @@ class TableWriter:
             self.fresh.pop(chunk, None)
         self._words.subtract(self._analyzer.vocabulary(text[body:]))
         for part in _PARTS:
-            column = "source" if part == "links" else "document"
-            self._connection.execute(f"DELETE FROM {part} WHERE {column} = ?", (key,))
+            self._connection.execute(f"DELETE FROM {part} = ?", (key,))
         return set(names)
 
     def _put_document(self, indexed: IndexedDocument) -> int:
@@ -558,7 +541,14 @@ def _resolve_links(
         (json.dumps(sorted(names)), json.dumps(sorted(documents))),
     ).fetchall()
     wanted = {key: names_of_target(source, Link(*link)) for key, source, *link in links}
-    named = _bearers(connection, {name for some in wanted.values() for name in some})
+    asked = sorted({name for some in wanted.values() for name in some})
+    named: dict[str, list[LinkName]] = {}
+    for name, document, kind, spelled in connection.execute(
+        "SELECT n.name, d.id, n.kind, n.spelled FROM names n JOIN documents d"
+        " ON d.key = n.document WHERE n.name IN (SELECT value FROM json_each(?))",
+        (json.dumps(asked),),
+    ):
+        named.setdefault(name, []).append(LinkName(document, name, kind, spelled))
     leads = []
     for key, source, *link in links:
         bearers = [bearer for name in wanted[key] for bearer in named.get(name, ())]
@@ -566,16 +556,3 @@ def _resolve_links(
     connection.executemany(
         "UPDATE links SET leads = (SELECT key FROM documents WHERE id = ?) WHERE key = ?", leads
     )
-
-
-def _bearers(connection: SqlConnection, names: set[str]) -> dict[str, list[LinkName]]:
-    """List the documents that bear some names, by name."""
-    found: dict[str, list[LinkName]] = {}
-    for name, *rest in connection.execute(
-        "SELECT n.name, d.id, n.kind, n.spelled FROM names n JOIN documents d"
-        " ON d.key = n.document WHERE n.name IN (SELECT value FROM json_each(?))",
-        (json.dumps(sorted(names)),),
-    ):
-        document, kind, spelled = rest
-        found.setdefault(name, []).append(LinkName(document, name, kind, spelled))
-    return found
