@@ -96,15 +96,11 @@ def sum_files(
 def verify(folder: Path, files: Mapping[str, FileSum]) -> None:
     """Raise `Damaged` unless every file is there as it was written."""
     for name, expected in files.items():
-        if not _is_as_written(folder / name, expected):
-            raise replica_damaged(f"{folder / name} is not as it was written.")
-
-
-def _is_as_written(path: Path, expected: FileSum) -> bool:
-    try:
-        return path.stat().st_size == expected.size and _sum(path) == expected
-    except OSError:
-        return False
+        found, path = None, folder / name
+        with suppress(OSError):
+            found = _sum(path) if path.stat().st_size == expected.size else None
+        if found != expected:
+            raise replica_damaged(f"{path} is not as it was written.")
 
 
 def _sum(path: Path) -> FileSum:
@@ -377,14 +373,13 @@ class Replicas:
         opened = Replicas(self._folder, self._make).open(database)
         if opened is None:
             return [Finding("The keyword or vector index is behind the database.", REPAIR)]
-        findings = []
-        if opened.keyword.keys() != database.chunk_keys():
-            what = "The keyword index does not hold the chunks of the database."
-            findings.append(Finding(what, REPAIR))
-        if opened.vectors.keys() != {key for key, _ in database.vector_rows()}:
-            what = "The vector index does not hold the vectors of the database."
-            findings.append(Finding(what, REPAIR))
-        return findings
+        lacks = {
+            "keyword index does not hold the chunks": opened.keyword.keys()
+            != database.chunk_keys(),
+            "vector index does not hold the vectors": opened.vectors.keys()
+            != {key for key, _ in database.vector_rows()},
+        }
+        return [Finding(f"The {what} of the database.", REPAIR) for what in lacks if lacks[what]]
 
     def _level(self, replica: _AnyReplica, database: Database, *, repair: bool) -> None:
         try:
@@ -409,8 +404,9 @@ class Replicas:
         if changed:
             self._publish(replica, replica.take(manifest, database, changed))
         elif not database.reached_by(manifest):
-            taken = describe(database, manifest.folder, manifest.files, manifest.detail)
-            self._publish(replica, taken)
+            self._publish(
+                replica, describe(database, manifest.folder, manifest.files, manifest.detail)
+            )
 
     def _build(self, replica: _AnyReplica, database: Database) -> None:
         self._publish(replica, replica.take(replica.create(database), database, None))
@@ -427,8 +423,7 @@ class Replicas:
         current = replica.is_current(manifest)
         files = manifest.files if current else replica.left_of(manifest)
         known = trusted.files if trusted and trusted.folder == manifest.folder else {}
-        new = {name: total for name, total in files.items() if known.get(name) != total}
-        verify(self._folder / manifest.folder, new)
+        verify(self._folder / manifest.folder, dict(files.items() - known.items()))
         if current:
             self._trusted[replica.name] = manifest
         return current
@@ -443,15 +438,19 @@ class Replicas:
         """Remove what the manifest no longer mentions, as far as nobody holds it."""
         for left in self._folder.glob(f".{self._path(replica).name}-*"):  # by a killed writer
             left.unlink(missing_ok=True)
-        for folder in self._folder.glob(f"{replica.name}-*"):
-            if folder.name != manifest.folder:
-                shutil.rmtree(folder, ignore_errors=True)
-                with suppress(OSError):  # it may be a file, which rmtree leaves
-                    folder.unlink(missing_ok=True)
-        for path in (self._folder / manifest.folder).iterdir():
-            if path.name not in manifest.files and not path.name.startswith("."):
-                with suppress(OSError):
-                    path.unlink()
+        former = [
+            folder
+            for folder in self._folder.glob(f"{replica.name}-*")
+            if folder.name != manifest.folder
+        ]
+        unnamed = [
+            path
+            for path in (self._folder / manifest.folder).iterdir()
+            if path.name not in manifest.files and not path.name.startswith(".")
+        ]
+        for path in (*former, *unnamed):
+            with suppress(OSError):
+                remove(path)
 
     def _manifest(self, replica: _AnyReplica) -> ReplicaManifest | None:
         return read_manifest(self._path(replica))

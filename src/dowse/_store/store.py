@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -57,7 +57,7 @@ from dowse.errors import Damaged, DowseError, EngineFailed, IndexUnusable
 
 if TYPE_CHECKING:
     from dowse._store.shared.engine import EngineIndexes
-    from dowse._store.shared.postgresql import PostgresStore
+    from dowse._store.shared.postgresql import PostgresSchema, PostgresStore
 
 _PATIENCE = 5.0  # seconds in which replicas that are being written must agree with the database
 
@@ -68,29 +68,16 @@ REBUILD = "dowse index --rebuild"
 """What builds an index again from the documents."""
 
 
-class ConnectionPool(Protocol):
-    """Lends connections to a database, each to one thread at a time."""
-
-    def errors(self) -> AbstractContextManager[None]:
-        """Translate what the database raises."""
-
-    def borrow(self) -> AbstractContextManager[Any]:
-        """Lend a connection outside any transaction; what is open at the end is rolled back."""
-
-    def writing(self, wait: float, part: str = "") -> AbstractContextManager[Any]:
-        """Lend a connection that has the writer's lock, of all or of one part."""
-
-    def close(self) -> None:
-        """Close all connections that are not lent."""
-
-
 class SqlStore:
     """An index whose truth is a database, which replicas follow."""
 
     database = Database
 
     def __init__(
-        self, server: ConnectionPool, indexes: Replicas | EngineIndexes, analyzer: Analyzer
+        self,
+        server: Connections | PostgresSchema,
+        indexes: Replicas | EngineIndexes,
+        analyzer: Analyzer,
     ) -> None:
         self._server = server
         self._indexes = indexes
@@ -138,6 +125,7 @@ def replicas_in(
 class EmbeddedStore(SqlStore):
     """An index in one folder of this machine."""
 
+    _server: Connections
     _indexes: Replicas
 
     def __init__(
@@ -269,8 +257,7 @@ def check_tables(
     connection.execute("BEGIN")  # so that all questions are about one generation
     try:
         for what, query in _HOLES.items():
-            count = connection.execute(query).fetchone()[0]
-            if count:
+            if count := connection.execute(query).fetchone()[0]:
                 yield Finding(f"There are {count} {what}.", REBUILD)
         for document_id, body in connection.execute(
             "SELECT id, substr(text, body + 1) FROM documents d"
@@ -279,8 +266,7 @@ def check_tables(
             if body.strip():
                 yield Finding(f"{document_id} has text but no chunks.", REBUILD)
         if is_newest:
-            for complaint in _wrong_sums(connection):
-                yield Finding(complaint, REBUILD)
+            yield from (Finding(complaint, REBUILD) for complaint in _wrong_sums(connection))
             _read_everything(Statements(connection, errors))
     except Damaged as error:
         yield Finding(error.message, REBUILD)
@@ -317,8 +303,7 @@ def _wrong_sums(connection: SqlConnection) -> Iterator[str]:
         if checksum != document_sum(connection, key):
             yield f"{name} is not as it was written."
     rows = connection.execute("SELECT vector, checksum FROM embeddings")
-    wrong = sum(not is_sound(vector, checksum) for vector, checksum in rows)
-    if wrong:
+    if wrong := sum(not is_sound(vector, checksum) for vector, checksum in rows):
         yield f"{wrong} vectors are not as they were written."
     meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
     stamp = str(meta.get("stamp")).encode()
@@ -380,14 +365,23 @@ class Places:
         if not options or not options.url:
             return EmbeddedStore(project / INDEX, analyzer, announce)
         name = self._name(project, options)
-        note_down = partial(self._note_down, project, options, name)
+
+        def note_down(is_new: bool) -> None:
+            known, place = self.notes(project), (options.url, name)
+            others = [note for note in known if (note.url, note.name) != place]
+            made = is_new or any(note.made for note in known if note not in others)
+            search = options.search, options.search_token_env
+            note = Note(*place, options.token_env, made, *search)
+            if note not in known:
+                _write(project, [*others, note])
+
         return _in_database(options, name, project, analyzer, announce, note_down)
 
     def holding(self, projects: Path) -> list[str]:
         """List the names of those folders among the projects that hold an index, or a note."""
-        here = [path.parent.parent.name for path in projects.glob(f"*/{INDEX}/{DATABASE}")]
-        noted = [path.parent.name for path in projects.glob(f"*/{NOTE}")]
-        return list(dict.fromkeys([*here, *noted]))
+        holders = (f"*/{INDEX}/{DATABASE}", f"*/{NOTE}")
+        found = [path for pattern in holders for path in projects.glob(pattern)]
+        return list(dict.fromkeys(path.relative_to(projects).parts[0] for path in found))
 
     def notes(self, project: Path) -> list[Note]:
         """List the indexes of the project in databases; two while it is moved."""
@@ -422,8 +416,7 @@ class Places:
                 held.close()
             for note in self.notes(project):
                 if note.made:
-                    store = held.enter_context(_noted(project, note))
-                    held.enter_context(store.undisturbed())
+                    held.enter_context(held.enter_context(_noted(project, note)).undisturbed())
             yield
 
     def remove(self, project: Path, url: str = "", keep: StoreOptions | None = None) -> None:
@@ -445,8 +438,8 @@ class Places:
 
     def knows(self, project: Path, options: StoreOptions) -> bool:
         """Tell whether the project has written into the index that these options name."""
-        name = self._name(project, options)
-        return any((note.url, note.name) == (options.url, name) for note in self.notes(project))
+        place = options.url, self._name(project, options)
+        return any((note.url, note.name) == place for note in self.notes(project))
 
     def _name(self, project: Path, options: StoreOptions) -> str:
         if options.name:
@@ -456,18 +449,6 @@ class Places:
                 return note.name
         slug = re.sub(r"[^a-z0-9]+", "_", project.name.lower()).strip("_")[:30] or "index"
         return f"{options.prefix}_{slug}_{uuid.uuid4().hex[:8]}".lower()
-
-    def _note_down(self, project: Path, options: StoreOptions, name: str, is_new: bool) -> None:
-        known = self.notes(project)
-        made = is_new or any(
-            note.made for note in known if (note.url, note.name) == (options.url, name)
-        )
-        note = Note(
-            options.url, name, options.token_env, made, options.search, options.search_token_env
-        )
-        if note not in known:
-            others = [one for one in known if (one.url, one.name) != (options.url, name)]
-            _write(project, [*others, note])
 
 
 def _write(project: Path, notes: Sequence[Note]) -> None:

@@ -225,8 +225,8 @@ class OpenSegment:
         places = np.searchsorted(self.keys, keys, sorter=self._order)
         places = np.minimum(places, len(self.keys) - 1)
         rows = places if self._order is None else self._order[places]
-        found = rows[self.keys[rows] == keys].tolist()
-        return np.array(sorted(set(found)), np.intp)  # np.unique would load numpy.ma
+        # np.unique would load numpy.ma
+        return np.array(sorted({*rows[self.keys[rows] == keys].tolist()}), np.intp)
 
     @cached_property
     def _order(self) -> Rows | None:
@@ -473,8 +473,8 @@ def _joined(
     gone, first = np.array(changed, dtype=np.int64), float("inf")
     for segment in reversed(segments):
         keys: Keys = OpenFile(folder / file_names(segment)[0]).array
-        dead = np.union1d(dead, _found(gone, keys))
-        if len(_found(new.keys, keys)):
+        dead = np.union1d(dead, gone[np.isin(gone, keys)])
+        if np.isin(new.keys, keys).any():
             first = segment  # a key must not be both dead and alive, so it has to be rewritten
     joined, count = set[int](), len(new.keys)
     for segment in reversed(segments):
@@ -484,13 +484,6 @@ def _joined(
         joined.add(segment)
         count += rows[segment]
     return joined, dead
-
-
-def _found(keys: Keys, segment: Keys) -> Keys:
-    """Pick those of some keys that a segment holds."""
-    if not len(segment) or not len(keys) or keys.min() > segment.max():
-        return keys[:0]  # as nearly always: new chunks have new keys
-    return keys[np.isin(keys, segment)]
 
 
 # ── Segments on their way to the disk ─────────────────────────────────────
@@ -524,14 +517,11 @@ def blocks(rows: Iterable[VectorRow], rotation: Matrix) -> Iterator[Segment]:
 
 def survivors(folder: Path, number: int, dead: Keys) -> Iterator[Segment]:
     """Read the rows of a segment on disk whose keys are not dead, some at a time."""
-    keys_name, vectors_name, codes_name = file_names(number)
-    keys, codes = OpenFile(folder / keys_name).array, OpenFile(folder / codes_name).array
-    start = 0
-    for vectors in OpenFile(folder / vectors_name).blocks():
-        part = slice(start, start + len(vectors))
-        kept = ~np.isin(keys[part], dead)
-        yield Segment(keys[part][kept], vectors[kept], codes[part][kept])
-        start += len(vectors)
+    keys, vectors, codes = (OpenFile(folder / name) for name in file_names(number))
+    places = np.flatnonzero(~np.isin(keys.array, dead))
+    for start in range(0, len(places), _BLOCK):
+        some = places[start : start + _BLOCK]
+        yield Segment(keys.array[some], vectors.rows(some), codes.array[some])
 
 
 def save(folder: Path, number: int, parts: Iterable[Segment], dimensions: int) -> int:
@@ -574,8 +564,9 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 def _write_header(file: IO[bytes], rows: int, dimensions: int) -> None:
     """Begin a file of vectors; numpy leaves room, so that any number of rows fits later."""
-    described = {"descr": "<f2", "fortran_order": False, "shape": (rows, dimensions)}
-    np.lib.format.write_array_header_1_0(file, described)
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f2", "fortran_order": False, "shape": (rows, dimensions)}
+    )
 
 
 def _sync(file: IO[bytes]) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
+import httpx2
 from qdrant_client import QdrantClient, models
 
 from dowse._model import ChunkKey, Scores
@@ -48,11 +47,8 @@ class Qdrant(RemoteEngine):
 
     def _ping(self, client: QdrantClient) -> None:  # noqa: ARG002  (it has one timeout for all)
         if self._address:
-            kind = HTTPSConnection if self._address.tls else HTTPConnection
-            at = self._address.host.strip("[]"), self._address.port
-            with closing(kind(*at, timeout=REACH)) as asked:
-                asked.request("GET", "/healthz")
-                asked.getresponse().read()
+            url = f"{self._address.http}/healthz"
+            httpx2.get(url, timeout=REACH, verify=self._address.tls)
 
     def create(self, name: str, dimensions: int) -> None:
         """Make a collection."""
@@ -62,7 +58,7 @@ class Qdrant(RemoteEngine):
             size=max(1, dimensions),
             distance=models.Distance.DOT,  # cosine would change the vectors that are kept
             hnsw_config=build if options.build else None,
-            quantization_config=_quantization(options.quantization),
+            quantization_config=_QUANTIZATION[options.quantization],
         )
         with self.asking("make a collection") as client:
             client.create_collection(
@@ -117,9 +113,8 @@ class Qdrant(RemoteEngine):
 
     def remove(self, name: str, keys: Sequence[ChunkKey]) -> None:
         """Remove points, as far as there are any."""
-        gone = models.PointIdsList(points=list(keys))
         with self.asking("remove rows") as client:
-            client.delete(name, gone, wait=True, ordering=models.WriteOrdering.STRONG)
+            client.delete(name, list(keys), wait=True, ordering=models.WriteOrdering.STRONG)
 
     def keys(self, name: str) -> set[ChunkKey]:
         """Return all points."""
@@ -136,12 +131,8 @@ class Qdrant(RemoteEngine):
 
     def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the points whose vectors have the highest inner products, best first."""
-        params = None
-        if isinstance(query, Mapping):
-            asked: Any = _sparse(query)
-        else:
-            asked, values = query.tolist(), self._options.query_values
-            params = models.SearchParams.model_validate(values) if values else None
+        is_sparse, values = isinstance(query, Mapping), self._options.query_values
+        params = models.SearchParams.model_validate(values) if values and not is_sparse else None
         must: list[Any] = [_with_any(numbers) for numbers in within.having]
         if within.keys is not None:
             must.append(models.HasIdCondition(has_id=list(within.keys)))
@@ -149,7 +140,7 @@ class Qdrant(RemoteEngine):
         with self.asking(SEARCH) as client:
             found = client.query_points(
                 name,
-                query=asked,
+                query=_sparse(query) if isinstance(query, Mapping) else query.tolist(),
                 using=using,
                 limit=limit,
                 query_filter=models.Filter(must=must, must_not=without),
@@ -197,11 +188,10 @@ def _sparse(weights: Weights) -> models.SparseVector:
     return models.SparseVector(indices=places, values=[weights[place] for place in places])
 
 
-def _quantization(kind: str) -> Any:
-    if kind == "scalar":
-        return models.ScalarQuantization(
-            scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
-        )
-    if kind == "binary":
-        return models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True))
-    return None
+_QUANTIZATION: dict[str, models.QuantizationConfig | None] = {
+    "none": None,
+    "scalar": models.ScalarQuantization(
+        scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
+    ),
+    "binary": models.BinaryQuantization(binary=models.BinaryQuantizationConfig(always_ram=True)),
+}
