@@ -91,24 +91,31 @@ eval: $(VENV)/developing
 	$(BIN)/python benchmarks/defaults.py $(DATA) $(EVAL)
 	$(BIN)/python benchmarks/answers.py
 
-# How fast dowse is; the tables and pictures of benchmarks/results and docs/measurements.md. DATA is
-# a folder of Markdown, by default the documents that ship. 
-#   make bench DATA=FOLDER CHUNKS=2000,20000 FILES=100 PEERS=fts5,qmd
-# BEFORE is another checkout whose queries are timed next to these. The peers take 14 GB below build/.
-CHUNKS ?= 2000,20000,100000
-FILES  ?= 100,1000
-COMMA  := ,
-OF     := $(if $(DATA),--data $(DATA))
+# How fast dowse is: writes benchmarks/results/speed.md, and the pictures of docs/measurements.md.
+# DATA is a folder of Markdown, by default the documents that ship.
+#   make bench DATA=FOLDER CHUNKS=2000,20000,100000,1000000 FILES=100,1000 REQUESTS=10000 PEERS=all
+# BEFORE is another checkout whose queries and start are timed next to these. All peers take 14 GB
+# below build/; SQLite's FTS5, the only one by default, takes nothing.
+CHUNKS   ?= 2000,20000
+FILES    ?= 100
+REQUESTS ?= 2000
+PEERS    ?= fts5
+COMMA    := ,
+OF       := $(if $(DATA),--data $(DATA))
+AND      := $(if $(BEFORE),--before $(BEFORE))
+LARGEST   = --chunks $(lastword $(subst $(COMMA), ,$(CHUNKS)))
 
-bench: $(VENV)/developing minilm
-	$(BIN)/python -m benchmarks.speed.peers $(OF) $(if $(PEERS),--only $(PEERS))
+bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.speed.growth $(OF) --chunks $(CHUNKS)
-	$(BIN)/python -m benchmarks.speed.stages $(OF) $(if $(BEFORE),--before $(BEFORE))
+	$(BIN)/python -m benchmarks.speed.stages $(OF) $(LARGEST) $(AND)
+	$(BIN)/python -m benchmarks.speed.clients $(OF) $(LARGEST)
 	$(BIN)/python -m benchmarks.speed.first_answer $(OF) --files $(FILES)
-	$(BIN)/python -m benchmarks.speed.start $(OF) $(if $(BEFORE),--before $(BEFORE))
-	$(BIN)/python -m benchmarks.speed.memory $(OF)
+	$(BIN)/python -m benchmarks.speed.start $(OF) $(AND)
+	$(BIN)/python -m benchmarks.speed.memory $(OF) --requests $(REQUESTS)
 	$(BIN)/python -m benchmarks.speed.recall $(OF) --files $(lastword $(subst $(COMMA), ,$(FILES)))
+	$(BIN)/python -m benchmarks.speed.peers $(OF) --only $(PEERS)
 	$(BIN)/python -m benchmarks.speed.pictures
+	$(BIN)/python -m benchmarks.speed.report
 
 # Known vulnerabilities, licences and a bill of materials of everything in the lock files.
 # Its tools are in an environment of their own; it fails when nothing could be looked up.

@@ -78,15 +78,37 @@ def main() -> None:
     parser.add_argument("--queries", type=Path, help="a file with one query in a line")
     asked = parser.parse_args()
     queries = asked.queries.read_text("utf-8").splitlines() if asked.queries else _QUERIES
-    with serving(asked.project) as (port, process):
-        paths = [f"/api/v1/search?query={quote(query)}&mode={asked.mode}" for query in queries]
-        _ask(port, paths, _WARM_UP, float("inf"), Load())
-        library, over_http = _compared(asked.project, port, paths, queries, asked.mode)
-        print(f"one query: library {1000 * library:.1f} ms, HTTP {1000 * over_http:.1f} ms")
-        print(f"HTTP ÷ library: {over_http / library:.2f}")
-        alone = _load(port, process, paths, 1, asked.seconds / 4)
-        together = _load(port, process, paths, asked.clients, asked.seconds)
-    _print(alone, together, asked.clients)
+    with Dowse(asked.project) as library, serving(asked.project) as server:
+        measure(
+            library,
+            server,
+            queries=queries,
+            mode=asked.mode,
+            clients=asked.clients,
+            seconds=asked.seconds,
+        )
+
+
+def measure(
+    library: Dowse,
+    server: tuple[int, int],
+    *,
+    queries: Sequence[str] = _QUERIES,
+    mode: Mode = "hybrid",
+    clients: int = 16,
+    seconds: float = 20.0,
+) -> dict[str, float]:
+    """Asks a server and the library; prints and returns how they compare."""
+    port, process = server
+    paths = [f"/api/v1/search?query={quote(query)}&mode={mode}" for query in queries]
+    _ask(port, paths, _WARM_UP, float("inf"), Load())
+    in_library, over_http = _compared(library, port, paths, queries, mode)
+    print(f"one query: library {1000 * in_library:.1f} ms, HTTP {1000 * over_http:.1f} ms")
+    print(f"HTTP ÷ library: {over_http / in_library:.2f}")
+    alone = _load(port, process, paths, 1, seconds / 4)
+    together = _load(port, process, paths, clients, seconds)
+    figures = {"library": 1000 * in_library, "http": 1000 * over_http}
+    return figures | _print(alone, together, clients)
 
 
 @contextmanager
@@ -110,21 +132,20 @@ def serving(
 
 
 def _compared(
-    project: str, port: int, paths: Sequence[str], queries: Sequence[str], mode: Mode
+    library: Dowse, port: int, paths: Sequence[str], queries: Sequence[str], mode: Mode
 ) -> tuple[float, float]:
     """The mean over the queries of their shortest times: in the library, and over HTTP."""
     shortest = dict.fromkeys(range(len(queries)), (math.inf, math.inf))
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    with Dowse(project) as library:
-        for place, query in [*enumerate(queries)] * _ROUNDS:
-            begin = time.perf_counter()
-            library.search(query, mode=mode)
-            between = time.perf_counter()
-            connection.request("GET", paths[place])
-            connection.getresponse().read()
-            end = time.perf_counter()
-            known = shortest[place]
-            shortest[place] = min(known[0], between - begin), min(known[1], end - between)
+    for place, query in [*enumerate(queries)] * _ROUNDS:
+        begin = time.perf_counter()
+        library.search(query, mode=mode)
+        between = time.perf_counter()
+        connection.request("GET", paths[place])
+        connection.getresponse().read()
+        end = time.perf_counter()
+        known = shortest[place]
+        shortest[place] = min(known[0], between - begin), min(known[1], end - between)
     connection.close()
     of_library, of_http = zip(*shortest.values(), strict=True)
     return statistics.mean(of_library), statistics.mean(of_http)
@@ -184,7 +205,7 @@ def _busy(process: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _print(alone: Load, together: Load, clients: int) -> None:
+def _print(alone: Load, together: Load, clients: int) -> dict[str, float]:
     print("clients  requests/s  p50 ms  p99 ms  p99/p50  errors  server: cores busy  CPU ms each")
     for count, load in ((1, alone), (clients, together)):
         p50, p99, busy = load.at(0.5), load.at(0.99), load.busy / load.wall
@@ -193,6 +214,17 @@ def _print(alone: Load, together: Load, clients: int) -> None:
     cores = os.cpu_count() or 1
     share = together.rate * statistics.median(alone.seconds) / cores
     print(f"of cores: {share:.2f} (throughput × time of one query / {cores} cores)")
+    return {
+        "clients": clients,
+        "rate": together.rate,
+        "share": share,
+        "errors": alone.errors + together.errors,
+        "alone": alone.at(0.5),
+        "together": together.at(0.5),
+        "p99": together.at(0.99),
+        "alone CPU": 1000 * alone.busy / len(alone.seconds),
+        "together CPU": 1000 * together.busy / len(together.seconds),
+    }
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from benchmarks.speed.material import ROOT
 
 _PEERS = KEPT / "peers"
 _LIMIT = 900  # seconds
+_NOTE = "installed.json"
 
 
 class Failed(Exception):
@@ -44,7 +45,8 @@ def install_pip(name: str, packages: Sequence[str]) -> Installed:
 def install_dowse() -> Installed:
     """This checkout, as users install it."""
     folder = _PEERS / "dowse"
-    pip = [str(folder / "bin" / "pip"), "install", "--quiet"]
+    (folder / _NOTE).unlink(missing_ok=True)  # of another state of this checkout
+    pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--no-compile"]
     locked = [*pip, "--require-hashes", "-r", str(ROOT / "requirements.lock")]
     own = [*pip, "--no-deps", "--no-build-isolation", str(ROOT)]
     return _once(folder, [[sys.executable, "-m", "venv", str(folder)], locked, own])
@@ -60,7 +62,7 @@ def install_npm(*packages: str) -> Installed:
 
 
 def _once(folder: Path, lines: Sequence[Sequence[str]]) -> Installed:
-    note = folder / "installed.json"
+    note = folder / _NOTE
     if not note.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

