@@ -1,48 +1,44 @@
-"""How often the answers on the shipped corpus hold what was asked for.
+"""How many questions are answered, and how many of these answers are right.
 
-    python benchmarks/answers.py [--wrong] [--halves]
+    python benchmarks/answers.py [--wrong]          the shipped corpus
+    python benchmarks/answers.py DATA [--list]      questions about three other collections
 
-The judgments are in benchmarks/corpus/answers.jsonl. With --halves, the weights of words and of
-passages are chosen on one half of the queries and judged on the other, both ways round.
+DATA has a folder for each collection, with its documents in docs/. The questions, their answers and
+the documents that hold them are in benchmarks/questions.jsonl; those without an answer have none in
+the collection. A sample of 400 documents of each collection is indexed, which contains them all.
+--list prints every answer, to be judged by a reader.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
-from statistics import fmean
-from unittest.mock import patch
+from tempfile import TemporaryDirectory
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from dowse._model import EmbeddedBatch, Model, Vector
-from dowse._model.ports import Embedder
 from dowse._project.engine import Engine
 from dowse._project.evaluation import JudgedQuery, json_lines, open_bench, read_collection
 from dowse._project.workspace import Workspace
-from dowse._search import answer as extract
 from dowse._search.request import SearchRequest
+from dowse.api import Dowse
 from dowse.errors import UsageError
 
 CORPUS = Path(__file__).parent / "corpus"
-WORDS = (0.1, 0.2, 0.3, 0.4)
-PASSAGES = (0.0, 0.13, 0.26, 0.4)
-
-
-FIRST = 3
-"""Sentences of an answer that are judged."""
+QUESTIONS = Path(__file__).parent / "questions.jsonl"
+SAMPLE = 400  # documents of a collection
 
 
 class Answered(Struct, frozen=True):
     """What an answer to a query was judged to be."""
 
     query: str  # as it was asked
-    sentences: tuple[str, ...]  # the first of the answer
-    right: bool  # whether one of them holds what was asked for
+    sentences: tuple[str, ...]
+    right: bool  # whether one of them has what was asked for
 
 
 def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
@@ -55,98 +51,119 @@ def read_answers(path: Path) -> dict[str, tuple[str, ...]]:
                 f"{path}, line {number} has no list of texts.",
                 'A line is: {"_id": "f-06", "any": ["72 hours"]}',
             )
-        answers[identifier] = tuple(map(_folded, texts))
+        answers[identifier] = tuple(texts)
     return answers
 
 
 def judge_answers(
     engine: Engine, queries: Sequence[JudgedQuery], answers: Mapping[str, Sequence[str]]
 ) -> list[Answered]:
-    """Asks every query that has a judgment, and compares the first sentences of its answer."""
-    judged = [query for query in queries if query.id in answers]
-    return [_judged(engine, query.text, answers[query.id]) for query in judged]
+    """Asks every query that has a judgment, and compares the sentences of its answer."""
+    judged = []
+    for query in queries:
+        if query.id in answers:
+            asked = SearchRequest(query.text, changes={"recency.bias": 0.0})
+            answer = engine.answer(asked).answer
+            sentences = tuple(one.text for one in answer.sentences) if answer else ()
+            judged.append(Answered(query.text, sentences, _has(sentences, answers[query.id])))
+    return judged
 
 
-def _judged(engine: Engine, query: str, texts: Sequence[str]) -> Answered:
-    answer = engine.answer(SearchRequest(query, changes={"recency.bias": 0.0})).answer
-    found = tuple(one.text for one in answer.sentences[:FIRST]) if answer else ()
-    right = any(text in _folded(sentence) for sentence in found for text in texts)
-    return Answered(query, found, right)
+def _has(sentences: Sequence[str], texts: Sequence[str]) -> bool:
+    return any(_folded(text) in _folded(sentence) for sentence in sentences for text in texts)
 
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-class Remembering:
-    """An embedder that embeds no text twice."""
+# ── Questions about other collections ────────────────────────────────────────
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._known: dict[str, Vector] = {}
+
+class Question(Struct, frozen=True):
+    """A question, and the answer that the document has; without one, it has none."""
+
+    id: str = msgspec.field(name="_id")
+    collection: str
+    question: str
+    document: str = ""
+    answer: str = ""
+    any: tuple[str, ...] = ()  # texts of which a right sentence has one
 
     @property
-    def model(self) -> Model:
-        return self._embedder.model
+    def half(self) -> int:
+        """The half it belongs to: rules are chosen on 0 and judged on 1."""
+        return int(hashlib.sha256(self.id.encode()).hexdigest(), 16) % 2
 
-    def query(self, text: str) -> Vector:
-        return self._embedder.query(text)
 
-    def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        for batch in self._embedder.passages(new):
-            placed = zip(batch.positions, batch.vectors, strict=True)
-            self._known |= {new[place]: vector for place, vector in placed}
-        for place, text in enumerate(texts):
-            yield EmbeddedBatch((place,), self._known[text][None])
+def read_questions() -> list[Question]:
+    """Reads all questions."""
+    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    return [msgspec.json.decode(one, type=Question) for one in lines]
+
+
+def ask_all(data: Path, questions: Sequence[Question]) -> Iterator[tuple[Question, Answered]]:
+    """Asks each collection its questions."""
+    for name in sorted({one.collection for one in questions}):
+        mine = [one for one in questions if one.collection == name]
+        with TemporaryDirectory() as home:
+            folder = Path(home) / name
+            _copy_sample(data / name / "docs", folder, {one.document for one in mine})
+            with Dowse.open(folder, home=Path(home) / "dowse") as documents:
+                documents.index()
+                for one in mine:
+                    answer = documents.answer(one.question).answer
+                    sentences = tuple(s.text for s in answer.sentences) if answer else ()
+                    yield one, Answered(one.question, sentences, _has(sentences, one.any))
+
+
+def _copy_sample(documents: Path, folder: Path, wanted: set[str]) -> None:
+    """Copies the wanted documents, and others by the hash of their ids."""
+    wanted = wanted - {""}
+    ids = {one.relative_to(documents).as_posix() for one in documents.rglob("*.md")} - wanted
+    others = sorted(ids, key=lambda one: hashlib.sha256(one.encode()).hexdigest())
+    for one in (*wanted, *others[: SAMPLE - len(wanted)]):
+        copy = folder / one
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(documents / one, copy)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="?", type=Path, help="ask the questions of questions.jsonl")
+    parser.add_argument("--list", action="store_true", help="print every answer")
     parser.add_argument("--wrong", action="store_true", help="show the answers that are wrong")
-    parser.add_argument("--halves", action="store_true", help="choose weights on half the queries")
     arguments = parser.parse_args()
+    if arguments.data:
+        asked = list(ask_all(arguments.data, read_questions()))
+        for question, one in asked if arguments.list else ():
+            if one.sentences:
+                print(question.id, one.query, f"wanted: {question.answer or 'none'}", sep="\n  ")
+                print(*one.sentences, sep="\n  ")
+        for half in (0, 1):
+            mine = [pair for pair in asked if pair[0].half == half]
+            _print_half(half, mine)
+        return
     collection = read_collection(CORPUS)
-    answers = read_answers(CORPUS / "answers.jsonl")
     with open_bench(Workspace(), collection) as bench:
+        answers = read_answers(CORPUS / "answers.jsonl")
         judged = judge_answers(bench.engine, collection.queries, answers)
-        share = fmean(one.right for one in judged)
-        print(f"{share:.3f} of {len(judged)} answers hold what was asked for")
-        for one in judged if arguments.wrong else ():
-            if not one.right:
-                print("", one.query, *one.sentences, sep="\n  ")
-        if arguments.halves:
-            _print_halves(list(_trials(bench.engine, collection.queries, answers)))
+    given = [one for one in judged if one.sentences]
+    print(f"{len(given)} of {len(judged)} answered, {sum(one.right for one in given)} right")
+    for one in given if arguments.wrong else ():
+        if not one.right:
+            print("", one.query, *one.sentences, sep="\n  ")
 
 
-def _trials(
-    engine: Engine, queries: Sequence[JudgedQuery], answers: Mapping[str, Sequence[str]]
-) -> Iterator[set[str]]:
-    """For each pair of weights, the queries with a right answer."""
-    ids = [query.id for query in queries if query.id in answers]
-    known = engine.parts.embedder
-    remembering = replace(engine.parts, embedder=Remembering(known) if known else None)
-    engine = Engine(engine.project, engine.settings, remembering)
-    for words, passage in product(WORDS, PASSAGES):
-        with patch.multiple(extract, _WORDS=words, _PASSAGE=passage):
-            judged = judge_answers(engine, queries, answers)
-        yield {one for one, found in zip(ids, judged, strict=True) if found.right}
-        print(f"words {words:g}, passage {passage:g}: {sum(found.right for found in judged)} right")
-
-
-def _print_halves(trials: Sequence[set[str]]) -> None:
-    """What weights chosen on each half of the queries reach on the other one."""
-    ids = sorted(read_answers(CORPUS / "answers.jsonl"), key=_hashed)
-    halves = set(ids[: len(ids) // 2]), set(ids[len(ids) // 2 :])
-    for chosen, judged in (halves, halves[::-1]):
-        most = max(len(right & chosen) for right in trials)
-        best = [len(right & judged) for right in trials if len(right & chosen) == most]
-        print(f"chosen on {len(chosen)}: {most} right, with {len(best)} of {len(trials)} weights")
-        print(f"  the other {len(judged)}: {fmean(best):.1f} ({min(best)} to {max(best)})")
-
-
-def _hashed(identifier: str) -> str:
-    return hashlib.sha256(identifier.encode()).hexdigest()
+def _print_half(half: int, asked: Sequence[tuple[Question, Answered]]) -> None:
+    known = [one for question, one in asked if question.answer]
+    unknown = [one for question, one in asked if not question.answer]
+    given = sum(bool(one.sentences) for one in known)
+    refused = sum(not one.sentences for one in unknown)
+    print(
+        f"half {half}: {given} of {len(known)} answered, {sum(one.right for one in known)} right; "
+        f"{refused} of {len(unknown)} unanswerable ones refused"
+    )
 
 
 if __name__ == "__main__":

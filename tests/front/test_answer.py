@@ -77,7 +77,7 @@ def test_no_answer_is_reported_with_what_is_near(dowse: Dowse) -> None:
     result = dowse("answer", "zzzz qqqq", "--mode", "semantic")
     assert result.code == 0
     assert result.out == ""
-    assert "No sentence of the results answers this" in result.err
+    assert "No answer: no sentence is one. The nearest passage:" in result.err
     assert " 1  " in result.err
     empty = dowse("answer", "xyzzyxyzzy", "--mode", "keyword")
     assert (empty.code, empty.out) == (0, "")

@@ -218,8 +218,9 @@ def _merged(
     # A notice is said once, with the names of its projects where others do not have it.
     told: dict[str, list[str]] = {}
     for name, response in found.items():
+        missing = tuple(one.rstrip(".") for one in missing_from(response.hits))
         for one in response.notices:
-            if one not in missing_from(response.hits):  # what other projects may have
+            if not one.startswith(missing):  # what other projects may have
                 told.setdefault(one, []).append(name)
     notices = [
         one if len(names) == len(found) else f"{', '.join(names)}: {one}"

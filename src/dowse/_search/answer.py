@@ -278,7 +278,7 @@ _LEANS = late_pattern(
     r"|alternatively|for (?:example|instance|more)|e\.g\.|see|the (?:above|output))\b"
     r"|(?-i:is|are|was|were|has|have|can|will|to|of|for|in|on|with|if|when|which|where|while|as|by"
     r"|from|into|than|because)\b"
-    r"|.*\b(?:the following|as follows|below)\b|.*[:：]$",
+    r"|.*\b(?:the following|as follows)\b|.*(?:\bbelow\W*|[:：])$",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -315,7 +315,8 @@ _MEANS = (
 _NAME = r"(?-i:(?<=[\w,;:] )[A-Z]\w|\S[A-Z]|\w[./_:<>$=-]\w|[$#`\"“/.-]\w|\d)"  # of a thing
 _TIME = r"\b(?:when|once|if|after|until|before|whenever|while|as soon as)\b"
 _PLACE = r"\b(?:in|into|inside|at|under|below|on|to|from)\b"
-_FEW, _MOST, _ALL = 0.6, 0.75, 0.95  # shares of the words
+_FEW, _MOST = 0.6, 0.75  # shares of the words
+_OWN = 0.3  # the share that the sentence itself must have; the rest may be in the headings above
 
 QUESTION_KINDS = (
     QuestionKind(
@@ -329,12 +330,12 @@ QUESTION_KINDS = (
     QuestionKind(r"(?:what|how)\b.*\bdiffer", _MOST, _CONTRAST),
     QuestionKind(r"how\b", _MOST, _MEANS, new=True),
     QuestionKind(r"what happens\b", _MOST, _TIME),
-    QuestionKind(r"(?:\w+ )?(?:which|what kind|what type|whose)\b", _ALL, _NAME, new=True),
+    QuestionKind(r"(?:\w+ )?(?:which|what kind|what type|whose)\b", _MOST, _NAME, new=True),
     QuestionKind(r"who\b", _MOST, _NAME, new=True),
     QuestionKind(r"where\b", _MOST, _PLACE),
     QuestionKind(r"when\b", _MOST, f"{_TIME}|{_NUMBER}"),
-    QuestionKind(r"what(?: is| are| was| were|'s|s)\b", _ALL, r"\b(?:is|are|was|were|means?)\b"),
-    QuestionKind(r"", _ALL),
+    QuestionKind(r"what(?: is| are| was| were|'s|s)\b", _MOST, r"\b(?:is|are|was|were|means?)\b"),
+    QuestionKind(r"", _MOST),
 )
 """Kinds of questions, of which the first one counts that a question begins like.
 
@@ -395,9 +396,10 @@ def extract_answer(
 ) -> Answer | None:
     """Choose the sentence that answers best, with its citation.
 
-    None unless it is whole, has the words that the question turns on, and what such a question asks
-    for. More sentences follow only if they have a word of the question that those before them lack.
-    Without the `rarity` of the terms in the index, that in the passages counts.
+    None unless it is whole, has the words that the question turns on, some of them perhaps in the
+    headings above it, and what such a question asks for. More sentences follow only if they have a
+    word of the question that those before them lack. Without the `rarity` of the terms in the
+    index, that in the passages counts.
     """
     wanted = Wanted(terms)
     candidates = _candidates(passages, wanted, terms_of)
@@ -419,21 +421,26 @@ def extract_answer(
         promise = [by_words[one.place] + one.read.near for one in candidates]
         order = sorted(candidates, key=lambda one: (-promise[one.place], one.place))
         scored = _scored_by_meaning(order[: options.candidates], coverage, similarity)
-    # Of two that are as good, the shorter begins with what was asked for.
+    # One that needs others to be understood is no answer, but shows that the answer is elsewhere.
+    best = max((score for score, _ in scored), default=0.0)
     scored = [(score, one) for score, one in scored if one.is_whole]
+    # Of two that are as good, the shorter begins with what was asked for.
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].text), pair[1].place))
     asked = asking_part(question)
     kind = next(one for one in QUESTION_KINDS if re.match(one.begins, asked, re.IGNORECASE))
     turning = wanted.terms.intersection(terms_of(asked)) or wanted.terms
     enough = kind.share * _sum(rarity, turning)
+    # Where meaning is not compared, words alone must show that the sentence is about the question.
+    own = _OWN * _sum(rarity, turning) if similarity else enough
     picked: list[_Candidate] = []
     room = options.max_chars
     for score, one in scored:
-        if len(picked) == options.sentences or score < _BEST * scored[0][0]:
+        if len(picked) == options.sentences or score < _BEST * best:
             break
         needed = len(f"{one.text} [{one.read.hit}]") + bool(picked)
         adds = one.met.difference(*(other.met for other in picked))
-        turns = _sum(rarity, one.met & turning) >= enough
+        turns = _sum(rarity, (one.met | one.above) & turning) >= enough
+        turns = turns and _sum(rarity, one.met & turning) >= own
         if adds and turns and needed <= room and kind.fits(asked, one.text):
             picked.append(one)
             room -= needed

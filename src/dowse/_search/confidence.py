@@ -252,6 +252,8 @@ def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
         background = USUAL_COSINE if vector is None else background_cosine(vector)
         return domain_by_meaning(fit.mapped(cosine), chunks, background, _usual(search))
     share = _best_score(search, "keyword")
+    if share is None and readable_share(search.query.text, search.scripts) < 1:
+        return domain_by_words(0.0, len(set(search.query.terms)), chunks, _usual(search))
     most = max((one.ceiling for one in search.rankings if one.strategy == "keyword"), default=0.0)
     if share is None or not most or (search.vector is not None and fit is None):
         return None
@@ -412,7 +414,8 @@ def label(search: SearchState, candidate: Candidate, found: WordsFound) -> tuple
         match = "possible" if match == "strong" else "weak"
     if search.hypothesis:
         return match, "close in meaning"
-    return match, found.reason(place.strategy for place in candidate.places)
+    counted = (one.strategy for one in candidate.places if search.weights.get(one.strategy))
+    return match, found.reason(counted)
 
 
 def label_of(confidence: float) -> Match:

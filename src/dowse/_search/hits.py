@@ -30,7 +30,7 @@ from dowse._text.markdown import (
     under_headings,
 )
 from dowse._text.matching import TermsOf, Wanted
-from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced, late_pattern
+from dowse._text.scripts import CJK, CJK_CHARACTER, is_unspaced, late_pattern, readable_share
 from dowse._text.sentences import sentence_ends
 from dowse._util.messages import listed
 
@@ -92,11 +92,15 @@ def make_hits(
     return tuple(hits)
 
 
-def missing_from(hits: Sequence[Hit]) -> list[str]:
-    """Say which key words of the query none of the results has."""
+def missing_from(hits: Sequence[Hit], scripts: Collection[str] | None = None) -> list[str]:
+    """Say which key words of the query none of the results has, and if no model could read them."""
     first, *others = [hit.without for hit in hits] or [()]
     missing = [word for word in first if all(word in one for one in others)]
-    return [f"No result has {listed(missing)}."] if missing else []
+    if not missing:
+        return []
+    unread = readable_share("".join(missing), scripts) == 0
+    why = ", and the embedding model cannot read this script" if unread else ""
+    return [f"No result has {listed(missing)}{why}."]
 
 
 def _shown(candidate: Candidate) -> tuple[int, int, str]:

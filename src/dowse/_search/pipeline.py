@@ -395,7 +395,7 @@ def run_search(search: SearchState) -> Response:
         counts=search.counts,
         seconds=seconds,
         calibration=search.calibration,
-        notices=(*search.notices, *missing_from(hits)),
+        notices=(*search.notices, *missing_from(hits, search.scripts)),
     )
     if not search.candidates:
         return _explain_emptiness(search, response)

@@ -237,9 +237,12 @@ def _instead(
     """
     looked_up = fold_word(word)
     many = _BEGINNINGS if all_lost else _FEWER_BEGINNINGS
-    longer = len(looked_up) >= _LEAST_BEGINNING and reading.vocabulary.beginning(looked_up, many)
-    if longer:
-        return _frequent(longer, reading, analyzer)
+    known = _is_known(looked_up, term)
+    if len(looked_up) >= _LEAST_BEGINNING:
+        longer = reading.vocabulary.beginning(looked_up, many)
+        # A word of its own is seldom short: auth is for authentication, but roll is no rollup.
+        if longer and not (known and max(map(len, longer)) < 2 * len(looked_up)):
+            return _frequent(longer, reading, analyzer)
     # Next to other words that do find something, a wrong guess costs more than none.
     if not all_lost and len(looked_up) < _LEAST_MISSPELT:
         return []
@@ -249,7 +252,7 @@ def _instead(
     meant = _frequent(likely or (spellings if all_lost else []), reading, analyzer)
     if len({_whole(analyzer.query_terms(one)) for one in _nearest(looked_up, meant)}) != 1:
         return []
-    return [] if _is_known(looked_up, term) else meant[:1]
+    return [] if known else meant[:1]
 
 
 def _nearest(word: str, spellings: list[str]) -> list[str]:
@@ -262,7 +265,7 @@ def _nearest(word: str, spellings: list[str]) -> list[str]:
 
 def _is_known(word: str, term: str) -> bool:
     """Tell whether a word is one that other documentation has, or that the shipped model knows."""
-    if term in background_terms().terms:
+    if term in background_terms().terms or any(map({word}.issubset, COMMON_WORDS.values())):
         return True
     # One vocabulary has `##er` for the end of a word, another one `Ġword` for a whole one.
     spelled = (f'"{begin}{one}"' for begin in ("", "Ġ") for one in (word, word.capitalize()))

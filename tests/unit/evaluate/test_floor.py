@@ -102,17 +102,17 @@ def test_a_hybrid_search_is_no_worse_than_its_parts(
     assert hybrid >= alone - _ARITHMETIC
 
 
-def test_the_first_sentences_of_answers_hold_what_was_asked_for(answered: list[Answered]) -> None:
-    share = sum(one.right for one in answered) / len(answered)
-    floor = _FLOORS["answers"]["every fifth"]
-    assert share >= floor - _ARITHMETIC, f"answers fell from {floor} to {share:.3f}"
+def test_what_is_answered_is_right_and_enough_is_answered(answered: list[Answered]) -> None:
+    given = [one for one in answered if one.sentences]
+    floors = _FLOORS["answers"]
+    assert len(given) >= (floors["answered"] - _ARITHMETIC) * len(answered)
+    assert sum(one.right for one in given) >= (floors["right"] - _ARITHMETIC) * len(given)
 
 
 def test_a_heading_and_the_meaning_find_how_often_backups_are_made(tmp_path: Path) -> None:
     with _indexed(_CORPUS.parents[1] / "examples" / "vault", tmp_path) as engine:
-        answer = engine.answer(SearchRequest("how often are backups made")).answer
-    assert answer
-    assert any("Every night a dump" in one.text for one in answer.sentences)
+        found = engine.answer(SearchRequest("how often are backups made"))
+    assert any("Every night a dump" in one.text for one in found.hits)
 
 
 def test_there_is_a_floor_for_everything_that_the_project_promises() -> None:

@@ -180,6 +180,14 @@ def test_a_question_that_was_meant_for_other_documents_is_marked(engine: Engine)
         assert engine.answer(SearchRequest(foreign)).answer is None
 
 
+def test_a_query_in_a_script_that_neither_index_nor_model_has_is_marked(engine: Engine) -> None:
+    for query in ("กู้คืนข้อมูลสำรอง", "Резервное копирование"):
+        poor = engine.search(SearchRequest(query))
+        assert poor.no_good_match
+        assert {(hit.match, hit.reason) for hit in poor.hits} == {("weak", "no word in common")}
+        assert poor.notices[-1].endswith(", and the embedding model cannot read this script.")
+
+
 def test_a_word_that_was_put_in_for_a_misspelt_one_is_not_familiar(engine: Engine) -> None:
     words = {"search.mode": "keyword"}
     assert engine.search(SearchRequest("purple passwords dishwasher", changes=words)).hits

@@ -278,6 +278,17 @@ def test_a_short_word_does_not_stand_for_a_longer_one() -> None:
     assert rewritten("vim", Passages("vim", "vimeo", "vimeo")).terms == ("vim",)
 
 
+@pytest.mark.parametrize(("word", "text"), [("mode", "a modem"), ("roll", "a rollup")])
+def test_a_known_word_is_not_short_for_one_that_is_hardly_longer(word: str, text: str) -> None:
+    query = rewritten(word, Passages(text, text, text))
+    assert query.notices == ()
+    assert query.terms == understand(word, _ANALYZER).terms
+
+
+def test_a_common_word_of_another_language_is_no_slip() -> None:
+    assert rewritten("keine", Passages("eine", "eine")).notices == ()
+
+
 def test_a_rare_word_takes_no_others_place() -> None:
     texts = ["the anemometer of the mast", *["wind"] * 4000]
     assert rewritten("anemometr", Passages(*texts)).notices == ()

@@ -206,7 +206,7 @@ def answer_command(call: Call, request: SearchRequest) -> None:
 
     The answer is a sentence of the documents with the number of its source, or two if the second
     adds something. There is one only if the first result is strong and the sentence has the words
-    that the question turns on; otherwise the nearest results are shown. With answer.endpoint_url
+    that the question turns on; otherwise the nearest passage is shown. With answer.endpoint_url
     set, a language model writes the answer from the results.
 
     Outside any project's folder, all projects are asked; -p all does so anywhere.
@@ -227,12 +227,10 @@ def answer_command(call: Call, request: SearchRequest) -> None:
     call.answer(record, lambda width: _draw_answer(response, width))
     if not response.hits:
         _say_nothing_found(call, response, in_full=not call.json)
-    elif response.no_good_match:
-        call.remark("No answer: no passage is a good match. The nearest:")
-        call.show_aside(lambda width: draw_hits(response.hits[:1], width))
     elif response.answer is None:
-        call.remark("No sentence of the results answers this. The nearest results:")
-        call.show_aside(lambda width: draw_titles(response.hits, width))
+        nothing = "no passage is a good match" if response.no_good_match else "no sentence is one"
+        call.remark(f"No answer: {nothing}. The nearest passage:")
+        call.show_aside(lambda width: draw_hits(response.hits[:1], width))
     if not call.json:
         call.remark(*response.notices)
 
