@@ -47,9 +47,7 @@ function pictures(body, traced) {
       : null,
     moved.length
       ? figure("What changed its score", stepsFigure(moved, wide), ["What it does", "Stage", "Before", "After", ""], traced.steps.map((one) => [ofStage(one.stage), one.stage, one.before.toFixed(4), one.after.toFixed(4), one.dropped]))
-      : traced.places.length
-        ? el("p", { class: "soft" }, "No stage changed its score.")
-        : null,
+      : null,
     folded(idle.map((one) => one.stage), (count) => `${counted(count, "stage")} left its score as it was`),
   ];
 }
