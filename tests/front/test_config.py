@@ -27,7 +27,7 @@ def test_a_projects_own_setting_is_stronger(dowse: Dowse) -> None:
     assert shape["value"] == 3
     assert shape["origin"].endswith("project.toml")
     told = dowse("config", "set", "search.top_n", "8")
-    assert "says otherwise" in told.err
+    assert "overrides it" in told.err
 
 
 def test_lists_are_written_with_commas(dowse: Dowse) -> None:

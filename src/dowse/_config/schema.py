@@ -347,7 +347,7 @@ def parse_text(setting: Setting, text: str) -> object:
         return tomllib.loads(f"list = {text}")["list"]
     except UNREADABLE as error:
         raise BadSettings(
-            f"{setting.name} = {shown(text)} is no list: {why_unreadable(error)}.",
+            f"{setting.name} = {shown(text)} is not a list: {why_unreadable(error)}.",
             'Write one with commas, or as ["one", "two"].',
         ) from error
 

@@ -221,7 +221,7 @@ def read_json(path: Path, kind: type = dict, most: int = _LONGEST) -> Any:
     except UNREADABLE as error:
         raise EmbedError(f"{path} cannot be read: {why_unreadable(error)}.") from error
     if not isinstance(content, kind):
-        raise EmbedError(f"{path} is no JSON {'object' if kind is dict else 'list'}.")
+        raise EmbedError(f"{path} is not a JSON {'object' if kind is dict else 'list'}.")
     return content
 
 
@@ -506,7 +506,7 @@ class ModelCache:
         """Return where a model is, or would be; raise `BadSettings` for what cannot be a name."""
         if not _NAME.fullmatch(name):
             raise BadSettings(
-                f"{name!r} is no name of a model.",
+                f"{name!r} is not the name of a model.",
                 "Write owner/name as on the model hub, or a folder starting with /, ./ or ~.",
             )
         return self.root / name.replace("/", "--")

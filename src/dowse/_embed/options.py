@@ -91,10 +91,8 @@ class EmbedOptions(Options, frozen=True):
     def __post_init__(self) -> None:
         """Reject what no embedder could be opened with."""
         super().__post_init__()
-        if self.provider == "endpoint":
-            self._check_endpoint()
-
-    def _check_endpoint(self) -> None:
+        if self.provider != "endpoint":
+            return
         check_web_address("embed.endpoint_url", self.endpoint_url)
         if not self.endpoint_model:
             raise BadSettings(

@@ -138,7 +138,7 @@ class DocumentRecord(Struct, frozen=True):
     author: Annotated[tuple[str, ...], "Who wrote it."]
     category: Annotated[str, "Its category."]
     created: Annotated[str | None, "What the frontmatter says."]
-    modified: Annotated[str, "What the frontmatter says, else the time of the file."]
+    modified: Annotated[str, "What the frontmatter says, otherwise the time of the file."]
     size: Annotated[int, "Bytes."]
     chunks: Annotated[int, "How many."]
     links_in: Annotated[int, "How many other documents link to it."]
@@ -188,7 +188,7 @@ class SettingRecord(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, "As in `search.top_n`."]
     value: Annotated[Any, "What holds."]
-    default: Annotated[Any, "What would hold if nobody said anything."]
+    default: Annotated[Any, "The value when it is not set."]
     origin: Annotated[str, "Where the value comes from: `default`, a file, `environment`."]
     meaning: Annotated[str, "What it decides."]
 

@@ -240,7 +240,7 @@ class Response(Struct, frozen=True, kw_only=True):
     query: Annotated[str, "As it was asked."]
     no_good_match: Annotated[bool, "Even the best of the hits hardly fits the query."] = False
     hits: Annotated[tuple[Hit, ...], "Best first."] = ()
-    offset: Annotated[int, "How many results before `hits` were passed over."] = 0
+    offset: Annotated[int, "How many results before `hits` were skipped."] = 0
     total: Annotated[
         int, "Documents (or passages) in the whole list; at least so many where it is not exact."
     ] = 0

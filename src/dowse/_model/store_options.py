@@ -150,7 +150,9 @@ class StoreOptions(Options, frozen=True):
                     "store.url must not hold a password.",
                     "Put it into an environment variable, and its name into store.token_env.",
                 )
-            raise BadSettings(f"store.url = {self.url!r} is no address of a database.", _EXAMPLE)
+            raise BadSettings(
+                f"store.url = {self.url!r} is not the address of a database.", _EXAMPLE
+            )
         parameters: dict[str, str | int | None] = {
             "host": found["folder"] or (found["host"] or "").strip("[]"),
             "port": _port("store.url", self.url, found["port"], 5432, _EXAMPLE),
@@ -174,7 +176,7 @@ class StoreOptions(Options, frozen=True):
                     " store.search_token_env.",
                 )
             raise BadSettings(
-                f"store.search = {self.search!r} is nothing that searches.", _ENGINE_EXAMPLE
+                f"store.search = {self.search!r} names nothing that can search.", _ENGINE_EXAMPLE
             )
         kind, _, tls = found["scheme"].partition("+")
         port = _port("store.search", self.search, found["port"], _PORTS[kind], _ENGINE_EXAMPLE)
@@ -201,7 +203,9 @@ def _port(setting: str, url: str, written: str | None, usual: int, example: str)
 def _parameter(setting: str, entry: str) -> tuple[str, float | int | str]:
     name, sign, value = (part.strip() for part in entry.partition("="))
     if not sign or not name.isidentifier() or not value:
-        raise BadSettings(f"{setting} holds {entry!r}, which is no parameter.", "Write: NAME=VALUE")
+        raise BadSettings(
+            f"{setting} holds {entry!r}, which is not a parameter.", "Write: NAME=VALUE"
+        )
     for kind in (int, float):
         with suppress(ValueError):
             return name, kind(value)

@@ -44,11 +44,9 @@ def check_machine() -> Iterator[Check]:
     yield Check(
         "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     )
-    version = sqlite3.sqlite_version
     is_old = sqlite3.sqlite_version_info < _OLDEST_SQLITE
-    needed = ".".join(map(str, _OLDEST_SQLITE))
-    old = Finding(f"It is older than {needed}.", "Use a newer Python.")
-    yield Check("SQLite", version, (old,) if is_old else ())
+    old = Finding(f"It is older than {'.'.join(map(str, _OLDEST_SQLITE))}.", "Use a newer Python.")
+    yield Check("SQLite", sqlite3.sqlite_version, (old,) if is_old else ())
     yield _check_packages()
 
 
@@ -63,15 +61,15 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
         left = open_to_others(where)
     if left:
         more = f" and {counted(len(left) - 1, 'more path')}" if len(left) > 1 else ""
+        what = f"Others on this machine can read {short_path(left[0])}{more}."
         # What is left after a repair belongs to another user: only the owner can close it.
         by_owner = f"chown -R $USER {quote(str(left[0]))}"
-        what = f"Others on this machine can read {short_path(left[0])}{more}."
         advice = by_owner if repair else "dowse doctor --repair"
         yield Check("Privacy", "dowse's files are open to others", (Finding(what, advice),))
+    elif found:
+        yield Check("Privacy", "others on this machine could read dowse's files, repaired")
     else:
-        closed = "others on this machine could read dowse's files, repaired"
-        usual = "nobody else on this machine can read dowse's files"
-        yield Check("Privacy", closed if found else usual)
+        yield Check("Privacy", "nobody else on this machine can read dowse's files")
     try:
         origins = workspace.settings(None).origins
         yield Check("Settings", f"{counted(len(origins), 'value')} set for all projects")
@@ -201,11 +199,11 @@ def _check_packages() -> Check:
     needed = [one for one in required if not one.marker or one.marker.evaluate({"extra": ""})]
     findings = []
     for one in needed:
-        version = _installed(one.name)
+        version, what = _installed(one.name), f"{one.name} is not installed."
         if version and one.specifier.contains(version, prereleases=True):
             continue
-        old = f"{one.name} {version} is installed; dowse needs {one.specifier}."
-        what = old if version else f"{one.name} is not installed."
+        if version:
+            what = f"{one.name} {version} is installed; dowse needs {one.specifier}."
         findings.append(Finding(what, f'pip install --upgrade "{one.name}{one.specifier}"'))
     optional = "can" if _installed("markitdown") else "cannot"
     found = f"{len(needed)} needed; PDF and Office files {optional} be read"

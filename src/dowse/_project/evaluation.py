@@ -160,7 +160,7 @@ def _read_judgments(path: Path) -> dict[str, dict[str, int]]:
             cells.pop(1)  # TREC's second column means nothing
         if len(cells) != 3 or not all(cells) or not re.fullmatch(r"[+-]?\d+", cells[2]):
             raise UsageError(
-                f"{path}, line {number}: this is no judgment.",
+                f"{path}, line {number}: this is not a judgment.",
                 "A line is: query, document, grade, between tabs; or TREC's query 0 document"
                 " grade.",
             )
@@ -674,7 +674,7 @@ def sides_of(
             sides.append((text, {**changes, **dict([assigned(text)])}))
         else:
             raise NotFound(
-                f"{text!r} is no preset and no setting.",
+                f"{text!r} is neither a preset nor a setting.",
                 f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
             )
     return sides

@@ -28,7 +28,7 @@ def check_output(workspace: Workspace, path: Path, *, force: bool) -> Path:
     if path.exists() and not force:
         raise Refused(f"{path} exists already.", "Name another file, or overwrite it with --force.")
     if path.exists() and not path.is_file():
-        raise Refused(f"{path} is no ordinary file.", "Name another file.")
+        raise Refused(f"{path} is not a regular file.", "Name another file.")
     return path
 
 

@@ -327,14 +327,13 @@ def hidden_copy(
     project = replace(engine.project, folder=engine.project.folder / "evaluation")
     parts = workspace.parts(project, settings, announce)
     make_private_folder(project.folder)
-    judged = tuple(query.judged for query in queries)
     busy = f"Another process is measuring or tuning {project.name}."
     with (
         locked(project.folder / "evaluation", busy, _WAIT),
         Engine(project, settings, parts) as copy,
     ):
         made = _fill(engine, copy, queries, announce)
-        collection = Collection(project.name, None, judged)
+        collection = Collection(project.name, None, tuple(query.judged for query in queries))
         yield Bench(collection, copy, tuple(made.notices), made.made)
 
 

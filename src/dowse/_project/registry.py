@@ -443,7 +443,7 @@ def change_toml(path: Path, name: str, change: Callable[[Any], object | None]) -
         document = tomlkit.parse((before or b"").decode("utf-8"))
         table = document.setdefault(section, tomlkit.table())
         if not isinstance(table, MutableMapping):
-            raise ValueError(f"{section} is no table")
+            raise ValueError(f"{section} is not a table")
         value = change(table.get(option))
         if value is None:
             table.pop(option, None)

@@ -100,9 +100,12 @@ def test_lines_with_an_id_and_a_tab_are_queries(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"qrels.tsv": "query-id\tcorpus-id\tscore\n1\ta.md\tgood\n"}, "line 2: this is no judg"),
-        ({"qrels.tsv": "1\ta.md\n"}, "line 1: this is no judgment"),
-        ({"qrels.tsv": "1\t\t1\n"}, "line 1: this is no judgment"),
+        (
+            {"qrels.tsv": "query-id\tcorpus-id\tscore\n1\ta.md\tgood\n"},
+            "line 2: this is not a judg",
+        ),
+        ({"qrels.tsv": "1\ta.md\n"}, "line 1: this is not a judgment"),
+        ({"qrels.tsv": "1\t\t1\n"}, "line 1: this is not a judgment"),
         ({"qrels.tsv": "1\ta.md\t1\n1\ta.md\t2\n"}, "line 2: 'a.md' has two grades"),
         ({"qrels.tsv": "9\ta.md\t1\n"}, "judges the query '9', which is not in"),
         ({"qrels.tsv": "2\ta.md\t1\n"}, "The query '2' is unanswerable, but"),

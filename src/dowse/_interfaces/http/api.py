@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ from starlette.routing import Route as HttpRoute
 
 from dowse._config.parameters import (
     Arguments,
-    Parameter,
     check_arguments,
 )
 from dowse._interfaces.http.routes import ROUTES, ApiCall, ErrorRecord, Route
@@ -118,24 +117,18 @@ def _endpoint(
 
 
 async def _arguments(route: Route, request: Request) -> Arguments:
-    given = request.query_params.multi_items()
     body = await request.body()
     if not route.body:
         if body:
             raise Malformed("This request takes no body.", "Put the parameters into the address.")
-        values: dict[str, list[str]] = {}
-        for name, value in given:
-            values.setdefault(name, []).append(value)
-        return check_arguments(route.takes, values, written=True)
-    if given:
+        query = request.query_params
+        texts = {name: query.getlist(name) for name in query}
+        return check_arguments(route.takes, texts, written=True)
+    if request.query_params:
         raise Malformed("This request takes no parameters in the address.", "Put them in the body.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "The body is not declared as JSON")
-    return _from_json(route.takes, body)
-
-
-def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:
     try:
         values = msgspec.json.decode(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -144,7 +137,7 @@ def _from_json(rows: Sequence[Parameter], body: bytes) -> Arguments:
         raise Malformed("The body is nested too deeply.", "Send one flat JSON object.") from error
     if not isinstance(values, dict):
         raise Malformed("The body is not a JSON object.", "Send one, such as {}.")
-    return check_arguments(rows, values)
+    return check_arguments(route.takes, values)
 
 
 async def _while_waited_for(

@@ -216,16 +216,9 @@ class JobRecord(Struct, frozen=True):
     @classmethod
     def of(cls, job: Job) -> JobRecord:
         """Make the record of a job."""
-        state: Literal["running", "done", "failed"] = "running"
-        if job.ended.is_set():
-            state = "failed" if job.report is None else "done"
-        return cls(
-            job.project,
-            state,
-            job.event,
-            job.report,
-            ErrorRecord.of(job.error),
-        )
+        outcome: Literal["failed", "done"] = "failed" if job.report is None else "done"
+        state = outcome if job.ended.is_set() else "running"
+        return cls(job.project, state, job.event, job.report, ErrorRecord.of(job.error))
 
 
 class WatchRecord(Struct, frozen=True):
@@ -382,10 +375,10 @@ _EXPLAIN = Parameter(
     default=True,
 )
 _PART = (
-    Parameter("limit", "How many at most.", "integer", low=1, high=10_000, default=100),
+    Parameter("limit", "At most this many.", "integer", low=1, high=10_000, default=100),
     Parameter(
         "offset",
-        "How many of the first ones to pass over.",
+        "Skip this many.",
         "integer",
         low=0,
         high=10_000_000,
@@ -447,7 +440,7 @@ def explain(call: ApiCall) -> Explanation:
     _REFERENCE,
     Parameter(
         "n",
-        "How many of each kind at most.",
+        "At most this many of each kind.",
         "integer",
         low=1,
         high=1_000,
@@ -573,7 +566,14 @@ def folders(call: ApiCall) -> CountedListRecord:
     "/fields",
     *_COUNTED,
     Parameter("name", "Only this field."),
-    Parameter("values", "Values of each field at most.", "integer", low=0, high=10_000, default=20),
+    Parameter(
+        "values",
+        "At most this many values of each field.",
+        "integer",
+        low=0,
+        high=10_000,
+        default=20,
+    ),
 )
 def fields(call: ApiCall) -> FieldListRecord:
     """List the fields of the frontmatter and their values."""
@@ -613,8 +613,7 @@ def graph(call: ApiCall) -> GraphRecord:
 @_route("GET", "/projects")
 def projects(call: ApiCall) -> PageProjectsRecord:
     """All projects."""
-    workspace = call.pool.workspace
-    found = tuple(ProjectRecord.of(one, workspace) for one in call.pool.projects())
+    found = tuple(ProjectRecord.of(one, call.pool.workspace) for one in call.pool.projects())
     try:
         current: str | None = call.pool.select().name
     except DowseError:

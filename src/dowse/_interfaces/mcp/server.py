@@ -85,6 +85,7 @@ _PROMPT = types.Prompt(
     description="Answer a question from the indexed documents, with sources.",
     arguments=[types.PromptArgument(name="question", description="What you want to know.")],
 )
+_ANY_QUESTION = "Tell me what my documents are about, with three examples."
 _MOST_SESSIONS = 200
 _IDLE_SECONDS = 600.0  # a session without a request; clients open a new one by themselves
 _MOST_BYTES = 1_000_000  # of a request; a query and its filters take a few hundred
@@ -142,18 +143,19 @@ class _Handlers:
         self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         self._projects.warm(self._find_server)
-        listed = [
-            types.Tool(
-                name=one.name,
-                title=one.title,
-                description=one.description,
-                input_schema=one.input,
-                output_schema=one.output,
-                annotations=_ANNOTATIONS,
-            )
-            for one in self._tools.values()
-        ]
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=one.name,
+                    title=one.title,
+                    description=one.description,
+                    input_schema=one.input,
+                    output_schema=one.output,
+                    annotations=_ANNOTATIONS,
+                )
+                for one in self._tools.values()
+            ]
+        )
 
     async def call_tool(
         self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
@@ -171,11 +173,10 @@ class _Handlers:
         spec = known.get(params.name)
         if spec is None:
             instead = suggested("tool", params.name) or f"Known are: {', '.join(self._tools)}."
-            message = f"There is no tool {params.name!r}. {instead}"
-            raise MCPError(types.INVALID_PARAMS, message)
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}. {instead}")
+        # Many clients send null for what they leave out.
+        said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
         try:
-            # Many clients send null for what they leave out.
-            said = {n: one for n, one in (params.arguments or {}).items() if one is not None}
             arguments = check_arguments(spec.parameters, said, guessed=True)
             run = partial(self._aside, partial(spec.run, projects, arguments))
             if {"progress_token", "progressToken"} & (context.meta or {}).keys():
@@ -288,8 +289,11 @@ class _Handlers:
             kind, text = await self._aside(read)
         except DowseError as error:
             raise MCPError(types.INVALID_PARAMS, advised(error), {"uri": uri}) from error
-        contents = types.TextResourceContents(uri=uri, mime_type=kind, text=text, _meta=dict(_DATA))
-        return types.ReadResourceResult(contents=[contents])
+        return types.ReadResourceResult(
+            contents=[
+                types.TextResourceContents(uri=uri, mime_type=kind, text=text, _meta=dict(_DATA))
+            ]
+        )
 
     async def list_prompts(
         self, _: ServerRequestContext[Any, Any], __: types.PaginatedRequestParams | None
@@ -300,15 +304,16 @@ class _Handlers:
         self, _: ServerRequestContext[Any, Any], params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         if params.name != _PROMPT.name:
-            message = f"There is no prompt {params.name!r}. There is one: {_PROMPT.name}."
-            raise MCPError(types.INVALID_PARAMS, message)
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"There is no prompt {params.name!r}. There is one: {_PROMPT.name}.",
+            )
         question = (params.arguments or {}).get("question", "").strip()
-        asked = question or "Tell me what my documents are about, with three examples."
         said = (
-            f"{asked}\n\nAnswer from my documents. {_named(self._names)} Call query_documents with"
-            " the question, then once more in other words or with search_with_hypothesis when"
-            " little is found; read what matters with get_document. Cite each statement as"
-            " path:line. When the documents do not say it, say so."
+            f"{question or _ANY_QUESTION}\n\nAnswer from my documents. {_named(self._names)} Call"
+            " query_documents with the question, then once more in other words or with"
+            " search_with_hypothesis when little is found; read what matters with get_document."
+            " Cite each statement as path:line. When the documents do not say it, say so."
         )
         told = types.PromptMessage(role="user", content=types.TextContent(text=said))
         return types.GetPromptResult(description=_PROMPT.description, messages=[told])

@@ -115,8 +115,9 @@ def query_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
 
 def search_with_hypothesis(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Find the passages that are like a text which might stand in an answer."""
-    asked = {**arguments, "query": arguments["hypothesis"], "mode": "hyde"}
-    return query_documents(projects, asked)
+    return query_documents(
+        projects, {**arguments, "query": arguments["hypothesis"], "mode": "hyde"}
+    )
 
 
 def _freshness(projects: VisibleProjects, found: Response, engine: Searched) -> str:
@@ -507,8 +508,8 @@ def recent(projects: VisibleProjects, arguments: Arguments) -> Reply:
             "notices": projects.unfinished(searched),
         }
     heading = f"\n{len(shown)} of {len(every)} documents, newest first:"
-    lines = [*_heading(structured["notices"]), heading, *map(_document_line, shown)]
-    return Reply(structured, "\n".join(lines) + "\n")
+    lines = [*_heading(structured["notices"]), heading, *map(_document_line, shown), ""]
+    return Reply(structured, "\n".join(lines))
 
 
 def _counted(counted: Sequence[Counted]) -> list[Json]:
@@ -579,8 +580,7 @@ def _state(projects: VisibleProjects, project: Project) -> Json:
     away = [str(root) for root in project.roots if not root.exists()]
     notices = [*status.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
     job = projects.pool.job(project.name)
-    running = job is not None and not job.ended.is_set()
-    if not running and not notices and not status.up_to_date:
+    if (job is None or job.ended.is_set()) and not notices and not status.up_to_date:
         notices += filter(None, [projects.failure(project.name)])  # before it is tried once more
         job = projects.pool.index(project)
         notices.append("The index is being updated in the background.")

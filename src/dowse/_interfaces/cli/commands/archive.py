@@ -139,9 +139,9 @@ def move_command(  # noqa: PLR0917  (its options)
             keep=keep,
             announce=announce,
         )
-    summary = (
+    call.answer(
+        record,
         f"{record.project}: {counted(record.documents, 'document')} with"
         f" {counted(record.chunks, 'chunk')} moved to {record.target}."
-        f" {record.agreement:.0%} of a sample of searches find the same as before."
+        f" {record.agreement:.0%} of a sample of searches find the same as before.",
     )
-    call.answer(record, summary)

@@ -44,7 +44,7 @@ def _shard(context: click.Context, parameter: click.Parameter, text: str | None)
     if text is None:
         return None
     raise click.BadParameter(
-        f"{text!r} is no part. Write it as 3/16, from 1/16 to 16/16.", context, parameter
+        f"{text!r} is not a part. Write it as 3/16, from 1/16 to 16/16.", context, parameter
     )
 
 

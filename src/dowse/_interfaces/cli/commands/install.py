@@ -141,8 +141,11 @@ class Client(Struct, frozen=True):
         command = start_command(project)
         start = {} if self.whole else {"args": command[1:]}
         # A client started from the desktop does not know what the shell was told, nor where.
-        set_here = {name: os.environ[name] for name in _FOLDERS if os.environ.get(name)}
-        moved = {name: str(Path(folder).absolute()) for name, folder in set_here.items()}
+        moved = {
+            name: str(Path(folder).absolute())
+            for name in _FOLDERS
+            if (folder := os.environ.get(name))
+        }
         return {
             **dict(self.says),
             self.command: command if self.whole else command[0],
@@ -273,8 +276,7 @@ CLIENTS = (
 
 def start_command(project: str | None) -> list[str]:
     """Return the line that starts the server, by its full path: clients search no folders."""
-    folder = str(Path(sys.executable).parent)
-    found = shutil.which("dowse", path=folder) or shutil.which("dowse")
+    found = shutil.which("dowse", path=Path(sys.executable).parent) or shutil.which("dowse")
     if found is None:
         raise NotFound(
             "The program dowse is on no path.", f"Install it with: pip install {DISTRIBUTION}"
@@ -536,8 +538,10 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
         if not call.json:
             call.out.write(snippet + "\n")
         raise
-    record = InstallRecord(name, str(change.path), change.needed, backup, snippet)
-    call.answer(record, _said(change, backup, client.then))
+    call.answer(
+        InstallRecord(name, str(change.path), change.needed, backup, snippet),
+        _said(change, backup, client.then),
+    )
 
 
 def _said(change: Change, backup: str | None, then: str = "") -> str:
@@ -581,5 +585,4 @@ def install_skill(call: Call, name: str | None, only_print: bool) -> None:
     change = Change(path, _read(path), SKILL)
     check_outside_roots(call.workspace, change.path)
     backup = write(change, "dowse skill install --print >")
-    record = SkillRecord(name, str(change.path), change.needed, backup)
-    call.answer(record, _said(change, backup))
+    call.answer(SkillRecord(name, str(change.path), change.needed, backup), _said(change, backup))

@@ -84,8 +84,7 @@ def list_projects(call: Call) -> None:
 @pass_call
 def add_project(call: Call, paths: tuple[Path, ...], name: str | None) -> None:
     """Make a project of one or more folders, without indexing it yet."""
-    roots = [real_path(path) for path in paths]
-    project = call.workspace.projects.add(roots, name or call.project)
+    project = call.workspace.projects.add([*map(real_path, paths)], name or call.project)
     call.answer(
         ProjectRecord.of(project, call.workspace),
         f"Added {project.name}. Index it with: dowse index -p {project.typed}",
@@ -170,12 +169,10 @@ def restore_project(call: Call, name: str, paths: tuple[Path, ...]) -> None:
     The folders are those that its index knows, unless you name them. Settings of the project have
     to be set again; what was in the file is kept as project.toml.broken.
     """
-    roots = [real_path(path) for path in paths]
-    project = call.workspace.projects.restore(name, roots)
-    folders = ", ".join(short_path(root) for root in project.roots)
+    project = call.workspace.projects.restore(name, [*map(real_path, paths)])
     call.answer(
         ProjectRecord.of(project, call.workspace),
-        f"Restored {name} over {folders}.",
+        f"Restored {name} over {', '.join(map(short_path, project.roots))}.",
     )
 
 
@@ -208,14 +205,10 @@ def trust(call: Call, path: Path | None, revoke: bool, yes: bool) -> None:
             )
         call.workspace.trust.grant(local.path, local.digest)
     trusted = call.workspace.trust.covers(local.path, local.digest)
-    name = short_path(local.path)
+    said = "is not trusted." if local.withheld else "asks for nothing that needs consent."
     if trusted:
-        said = f"{name} is trusted until it changes. It takes effect with: dowse index"
-    elif local.withheld:
-        said = f"{name} is not trusted."
-    else:
-        said = f"{name} asks for nothing that needs consent."
-    call.answer(TrustRecord(str(local.path), trusted, wishes), said)
+        said = "is trusted until it changes. It takes effect with: dowse index"
+    call.answer(TrustRecord(str(local.path), trusted, wishes), f"{short_path(local.path)} {said}")
 
 
 def _local_file(call: Call, path: Path | None) -> LocalFile:
@@ -277,8 +270,10 @@ def show(call: Call) -> None:
     project = _project(call)
     chosen = call.workspace.settings(project)
     records = tuple(_records(chosen))
-    whole = SettingsRecord(project.name if project else None, records, chosen.withheld)
-    call.answer(whole, lambda width: _draw(records, width))
+    call.answer(
+        SettingsRecord(project.name if project else None, records, chosen.withheld),
+        lambda width: _draw(records, width),
+    )
 
 
 @config_command.command("get", cls=Command, record=SettingRecord)
@@ -319,7 +314,7 @@ def _change(call: Call, name: str, text: str | None) -> None:
     record = _record_of(name, call.workspace.settings(project or _project(call)))
     call.answer(record, f"{name} = {_as_text(record.value)} (changed in {short_path(file)})")
     if record.origin not in {str(file), "default"}:
-        call.remark(f"{short_path(record.origin)} says otherwise, and is stronger.")
+        call.remark(f"{short_path(record.origin)} overrides it.")
     for affected in [project] if project else call.workspace.projects.all():
         try:
             with call.workspace.open(affected) as engine:
@@ -363,8 +358,7 @@ def _draw(records: tuple[SettingRecord, ...], width: int | None) -> Iterator[Tex
             yield from [Text()] if section else []
             section = record.name.partition(".")[0]
             yield line((f"[{section}]", "bold"))
-        option = record.name.partition(".")[2]
-        drawn = line(option, (" = ", "dim"), as_toml(record.value))
+        drawn = line(record.name.partition(".")[2], (" = ", "dim"), as_toml(record.value))
         if record.origin == "default":
             drawn.stylize("dim")
         else:

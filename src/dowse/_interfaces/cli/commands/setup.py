@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 from click.shell_completion import get_completion_class
@@ -28,7 +28,7 @@ from dowse._project.doctor import (
 )
 from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, size
-from dowse.errors import BadSettings, UsageError
+from dowse.errors import BadSettings
 
 
 class ModelsRecord(Struct, frozen=True):
@@ -97,9 +97,9 @@ def pull_model(call: Call, model: str | None, source: Path | None) -> None:
     where = real_path(source) if source else None
     with call.progress() as announce:
         status = pull(name, call.workspace.locations.cache, announce, where)
-    summary = f"{status.name} is here: {short_path(Path(status.path))} ({size(status.bytes)})"
     if not call.quiet or call.json:
-        call.answer(status, summary)
+        place = short_path(Path(status.path))
+        call.answer(status, f"{status.name} is here: {place} ({size(status.bytes)})")
 
 
 @models_command.command("remove", cls=Command, record=RemovedModelRecord)
@@ -204,11 +204,7 @@ class CompletionRecord(Struct, frozen=True):
 @pass_call
 def completion_command(call: Call, context: click.Context, shell: str) -> None:
     """Print the completion script for a shell."""
-    kind = get_completion_class(shell)
-    if kind is None:
-        raise UsageError(
-            f"There is no completion for {shell}.", "Use bash, zsh, fish or powershell."
-        )
+    kind: Any = get_completion_class(shell)  # click has one for each of these
     complete = kind(context.find_root().command, {}, "dowse", VARIABLE)
     script = complete.source_template % complete.source_vars()  # `source` would also run the shell
     if call.json:
