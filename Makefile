@@ -110,6 +110,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.speed.stages $(OF) $(LARGEST) $(AND)
 	$(BIN)/python -m benchmarks.speed.clients $(OF) $(LARGEST)
 	$(BIN)/python -m benchmarks.speed.first_answer $(OF) --files $(FILES)
+	$(BIN)/python -m benchmarks.speed.edited $(OF)
 	$(BIN)/python -m benchmarks.speed.start $(OF) $(AND)
 	$(BIN)/python -m benchmarks.speed.memory $(OF) --requests $(REQUESTS)
 	$(BIN)/python -m benchmarks.speed.recall $(OF) --files $(lastword $(subst $(COMMA), ,$(FILES)))

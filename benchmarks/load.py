@@ -154,7 +154,7 @@ def _compared(
 def _load(port: int, process: int, paths: Sequence[str], clients: int, seconds: float) -> Load:
     """So many clients, each with a connection of its own, ask for so long."""
     loads = [Load() for _ in range(clients)]
-    busy, begin = _busy(process), time.perf_counter()
+    busy, begin = cpu_of(process), time.perf_counter()
     threads = [
         threading.Thread(
             target=_ask, args=(port, [*paths[place:], *paths[:place]], None, begin + seconds, one)
@@ -169,7 +169,7 @@ def _load(port: int, process: int, paths: Sequence[str], clients: int, seconds: 
         [one for load in loads for one in load.seconds],
         sum(load.errors for load in loads),
         time.perf_counter() - begin,
-        _busy(process) - busy,
+        cpu_of(process) - busy,
     )
 
 
@@ -194,7 +194,7 @@ def _ask(port: int, paths: Sequence[str], count: int | None, end: float, load: L
     connection.close()
 
 
-def _busy(process: int) -> float:
+def cpu_of(process: int) -> float:
     """The processor time of a process and its workers; 0 where the system does not say."""
     ticks = 0
     for status in Path("/proc").glob("[0-9]*/stat"):

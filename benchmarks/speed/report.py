@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.speed.clients import clients_table
+from benchmarks.speed.edited import edited_table
 from benchmarks.speed.figures import saved
 from benchmarks.speed.first_answer import first_table
 from benchmarks.speed.growth import growth_table
@@ -71,6 +72,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], str]]] = {
     "stages": ("Where the time of a query goes", _stages),
     "clients": ("HTTP, and many clients at once", clients_table),
     "first_answer": ("The first answer in a new folder", first_table),
+    "edited": ("An edit while a first index is embedded", edited_table),
     "start": ("Commands from a cold shell", start_table),
     "memory": ("Memory over many requests", _memory),
     "recall": ("How many of the nearest vectors a scan finds", recall_table),
