@@ -146,17 +146,17 @@ def test_the_parts_of_a_query_add_up_to_the_whole() -> None:
 
 
 def test_pictures_are_valid_and_have_every_line_and_bar() -> None:
-    names = ("all", "fifth", "hundredth", "embedding")
+    names = [f"{one} CPU" for one in ("all", "hundredth", "keyword", "fts5", "embedding")]
     rows = [{"chunks": size} | dict.fromkeys(names, 5.0) for size in (2000, 20_000)]
     growth = ET.fromstring(draw_growth(rows))  # noqa: S314  (it was made here)
-    assert len(growth.findall(".//{*}polyline")) == 4
-    assert len(growth.findall(".//{*}circle")) == 8
+    assert len(growth.findall(".//{*}polyline")) == 5
+    assert len(growth.findall(".//{*}circle")) == 10
     spent = {"embedding": 3.0, "present": 4.0, "whole": 10.0, "CPU": 9.0, "p50": 9.5}
     stages = ET.fromstring(draw_stages({"chunks": 2000, "now": spent}))  # noqa: S314
     assert len(stages.findall(".//{*}rect/{*}title")) == 3
-    first = draw_first_answer([{"files": 1000, "words": 2.0, "vectors": 9.0}])
+    first = draw_first_answer([{"files": 1000, "words CPU": 2.0, "vectors CPU": 9.0}])
     assert "1,000 files" in first
-    assert "9.0 s" in first
+    assert "9.0 CPU s" in first
 
 
 def test_a_bar_is_as_long_as_its_value() -> None:
