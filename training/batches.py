@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from training.models import DEVICE
-from training.passages import CLS, PAD, SEP
+from training.passages import BEGIN, END, PADDING
 
 Mined = dict[str, Any]
 """What mining has written: rows of tokens, and numbers of rows for each query."""
@@ -50,37 +50,14 @@ def groups(mined: Mined, some: torch.Tensor, size: int) -> torch.Tensor:
     return torch.cat([mined["answer"][some, None], rows], 1)
 
 
-def with_strangers(mined: Mined, some: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """The groups with the best of another source in their last places, for queries that have it."""
-    strangers = mined["strangers"][some]
-    count = strangers.shape[1]
-    rows[:, -count:] = torch.where(strangers >= 0, strangers, rows[:, -count:])
-    return rows
-
-
 def without_shared(texts: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
     """Texts (groups × size × width) of which some groups lose most words of their query."""
     lost = torch.rand(queries.shape, device=queries.device) < 0.7
     lost &= torch.rand(len(queries), 1, device=queries.device) < WITHOUT_SHARED
-    lost &= (queries != CLS) & (queries != SEP) & (queries != PAD)
+    lost &= (queries != BEGIN) & (queries != END) & (queries != PADDING)
     gone = torch.where(lost, queries, -1)
     shared = (texts[..., None] == gone[:, None, None, :]).any(-1)
-    return torch.where(shared, PAD, texts)
-
-
-def pairs(
-    queries: torch.Tensor, texts: torch.Tensor, most: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """`CLS query SEP text SEP` as token numbers, and their types; long texts are cut."""
-    length = (queries != PAD).sum(1, keepdim=True)
-    place = torch.arange(most, device=queries.device)[None]
-    asked = queries.gather(1, place.clamp_max(queries.shape[1] - 1).expand(len(queries), -1))
-    at = place - length + 1
-    read = texts.gather(1, at.clamp(0, texts.shape[1] - 1))
-    read = torch.where(at < texts.shape[1], read, PAD)
-    ids = torch.where(place < length, asked, read)
-    width = int((ids != PAD).any(0).nonzero().max()) + 1
-    return ids[:, :width], (place >= length)[:, :width].long()
+    return torch.where(shared, PADDING, texts)
 
 
 class Clock:

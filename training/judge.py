@@ -1,6 +1,6 @@
-"""Judges encoders and rerankers on sources that none of them was trained on.
+"""Judges encoders on sources that none of them was trained on.
 
-    python -m training.judge CORPUS MODEL OUT --encoders A=PATH … --rerankers B=PATH …
+    python -m training.judge CORPUS MODEL OUT --encoders A=PATH …
 
 Writes nDCG@10 of every query, model and source to OUT as JSON.
 """
@@ -17,17 +17,14 @@ from random import Random
 
 import torch
 
-from training.batches import pairs
 from training.corpus import HELD_OUT, Chunk, Query, read_chunks, read_queries
 from training.measures import ndcg
 from training.mining import ASKED, WIDTH, Hybrid, rows_of
-from training.models import embed, logits, open_encoder, open_reranker, read_weights
-from training.passages import encoder_text, reranker_text, without_headings, without_part
+from training.models import embed, open_encoder, read_weights
+from training.passages import encoder_text, without_headings, without_part
 from training.queries import heading_queries, sentence_queries
 
 MOST = 1500
-TOP = 20
-MIXES = (0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,49 +98,20 @@ def _moved(query: Query, first: int) -> Query:
 class Judge:
     """Measures models on tasks."""
 
-    def __init__(self, model: Path, encoders: dict[str, Path], rerankers: dict[str, Path]) -> None:
+    def __init__(self, model: Path, encoders: dict[str, Path]) -> None:
         self.model = model
         self.encoders = {n: open_encoder(read_weights(p)).eval() for n, p in encoders.items()}
-        self.rerankers = {n: open_reranker(read_weights(p)).eval() for n, p in rerankers.items()}
 
     def measure(self, task: Task) -> dict[str, list[float]]:
-        """nDCG@10 of each query by the name of what ranked: vectors, hybrid, reranked hybrid."""
+        """nDCG@10 of each query by the name of what ranked: vectors, hybrid."""
         texts = rows_of(self.model, [encoder_text(one) for one in task.texts], WIDTH)
         asked = rows_of(self.model, task.queries, ASKED)
         results = {}
         for name, encoder in self.encoders.items():
             own, queries = embed(encoder, texts), embed(encoder, asked)
             results[f"{name} vectors"] = ranked(task, queries @ own.T)
-            fused = Hybrid(texts, own).scores(asked, queries)
-            results[f"{name} hybrid"] = ranked(task, fused)
-            if name == next(iter(self.encoders)) and self.rerankers:
-                results |= self._reranked(task, asked, fused)
+            results[f"{name} hybrid"] = ranked(task, Hybrid(texts, own).scores(asked, queries))
         return results
-
-    def _reranked(
-        self, task: Task, asked: torch.Tensor, fused: torch.Tensor
-    ) -> dict[str, list[float]]:
-        texts = rows_of(self.model, [reranker_text(one) for one in task.texts], WIDTH)
-        at = fused.topk(min(TOP, fused.shape[1]), 1).indices
-        results = {}
-        for name, reranker in self.rerankers.items():
-            scores = torch.sigmoid(_scores(reranker, asked, texts, at))
-            for mix in MIXES:
-                mixed = fused - 10
-                mixed = mixed.scatter(1, at, (1 - mix) * fused.gather(1, at) + mix * scores)
-                results[f"{name} mix {mix}"] = ranked(task, mixed)
-        return results
-
-
-@torch.no_grad()
-def _scores(
-    reranker: torch.nn.Module, asked: torch.Tensor, texts: torch.Tensor, at: torch.Tensor
-) -> torch.Tensor:
-    out = []
-    for queries, numbers in zip(asked.split(64), at.split(64), strict=True):
-        repeated = queries.repeat_interleave(at.shape[1], 0).long()
-        out.append(logits(reranker, *pairs(repeated, texts[numbers.flatten()].long(), 256)))
-    return torch.cat(out).view(at.shape)
 
 
 def ranked(task: Task, scores: torch.Tensor) -> list[float]:
@@ -159,18 +127,12 @@ def main() -> None:
     for name in ("corpus", "model", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--encoders", nargs="+", default=[])
-    parser.add_argument("--rerankers", nargs="+", default=[])
     a = parser.parse_args()
-    named = [
-        {n: Path(p) for n, _, p in (one.partition("=") for one in some)}
-        for some in (a.encoders, a.rerankers)
-    ]
-    judge, results = Judge(a.model, *named), {}
+    encoders = {name: Path(path) for name, _, path in (one.partition("=") for one in a.encoders)}
+    judge, results = Judge(a.model, encoders), {}
     for task in (*held_out(a.corpus), *collections(a.corpus)):
         results[task.name] = judge.measure(task)
-        figures = " ".join(
-            f"{sum(v) / len(v):.3f}" for n, v in results[task.name].items() if "mix" not in n
-        )
+        figures = " ".join(f"{sum(v) / len(v):.3f}" for v in results[task.name].values())
         print(f"{task.name} {len(task.queries)} {len(task.texts)} {figures}", flush=True)
     a.out.write_text(
         json.dumps(

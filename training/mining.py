@@ -21,14 +21,13 @@ from training.models import DEVICE, embed, open_encoder, read_weights
 from training.passages import (
     encoder_text,
     header_line,
-    reranker_text,
     token_rows,
     without_headings,
     without_part,
 )
 from training.queries import HEADING, more_queries
 
-VOCABULARY, STRANGERS, WIDTH, ASKED = 30522, 6, 256, 64
+VOCABULARY, WIDTH, ASKED = 50265, 256, 64
 HALF = torch.float16 if DEVICE == "cuda" else torch.float32
 
 
@@ -76,36 +75,24 @@ class Miner:
         self.asked_vectors = embed(encoder, self.asked, 8192)
         self.answer = torch.tensor([one.first for one in queries])
         self.wrong = torch.full((len(queries), WRONG), -1)
-        self.strangers = torch.full((len(queries), STRANGERS), -1)
         self.rng = Random(3)
 
     def mine(self) -> None:
-        """Finds the wrong answers of each query, and strangers of another source for some."""
+        """Finds the wrong answers of each query."""
         own: dict[str, list[int]] = defaultdict(list)
         mine: dict[str, list[int]] = defaultdict(list)
-        visiting: dict[str, list[int]] = defaultdict(list)
         for n, one in enumerate(self.chunks):
             if may_train(one.source):
                 own[one.source].append(n)
         for n, query in enumerate(self.queries):
             mine[query.source].append(n)
-            if self.rng.random() < 0.15:
-                visiting[self.rng.choice(list(own))].append(n)
         for source, numbers in own.items():
-            self._source(torch.tensor(numbers, device=DEVICE), mine[source], visiting[source])
+            self._source(torch.tensor(numbers, device=DEVICE), mine[source])
 
-    def _source(self, own: torch.Tensor, queries: list[int], strangers: list[int]) -> None:
+    def _source(self, own: torch.Tensor, queries: list[int]) -> None:
         hybrid = Hybrid(self.rows[own], self.vectors[own])
         for start in range(0, len(queries), 2048):
             self._batch(hybrid, own, queries[start : start + 2048])
-        elsewhere = [
-            n for n in strangers if self.queries[n].source != self.chunks[int(own[0])].source
-        ]
-        for start in range(0, len(elsewhere), 2048):
-            some = elsewhere[start : start + 2048]
-            scores = hybrid.scores(self.asked[some], self.asked_vectors[some])
-            if len(own) >= STRANGERS:
-                self.strangers[some] = own[scores.topk(STRANGERS, 1).indices].cpu()
 
     def _batch(self, hybrid: Hybrid, own: torch.Tensor, some: list[int]) -> None:
         scores = hybrid.scores(self.asked[some], self.asked_vectors[some])
@@ -154,13 +141,12 @@ class Miner:
         hidden = torch.tensor([self.queries[n].hidden for n in kept])
         rows = [int(self.answer[n]) + len(self.chunks) * self.queries[n].hidden for n in kept]
         torch.save({
-            "encoder": rows_of(model, [encoder_text(one) for one in texts], WIDTH).short().cpu(),
-            "reranker": rows_of(model, [reranker_text(one) for one in texts], WIDTH).short().cpu(),
-            "queries": self.asked[kept].short().cpu(),
+            "encoder": rows_of(model, [encoder_text(one) for one in texts], WIDTH).cpu(),
+            "queries": self.asked[kept].cpu(),
             "answer": torch.tensor([place.get(n, row) for n, row in zip(kept, rows, strict=True)]),
             "document": torch.tensor([self.chunks[int(self.answer[n])].document for n in kept]),
             "documents": torch.tensor([one.document for one in texts]),
-            "wrong": self.wrong[kept], "strangers": self.strangers[kept], "hidden": hidden,
+            "wrong": self.wrong[kept], "hidden": hidden,
             "source": _numbers([self.queries[n].source for n in kept]),
             "usable": torch.tensor(usable),
             "chunks": len(self.chunks),

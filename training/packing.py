@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,21 +38,6 @@ def unpack(packed: Mapping[str, Array]) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def keep_layers(
-    tensors: Mapping[str, NDArray[np.float32]], layers: Sequence[int]
-) -> dict[str, NDArray[np.float32]]:
-    """The weights with only some layers, numbered from 0 in the given order."""
-    place = {str(layer): str(n) for n, layer in enumerate(layers)}
-    kept = {}
-    for name, value in tensors.items():
-        found = _LAYER.fullmatch(name)
-        if found is None:
-            kept[name] = value
-        elif found[2] in place:
-            kept[found[1] + place[found[2]] + found[3]] = value
-    return kept
-
-
 def count_layers(tensors: Mapping[str, Array]) -> int:
     """How many layers the weights have."""
     return len({found[2] for name in tensors if (found := _LAYER.fullmatch(name))})
@@ -61,9 +46,5 @@ def count_layers(tensors: Mapping[str, Array]) -> int:
 def mean(
     old: Mapping[str, NDArray[np.float32]], new: Mapping[str, NDArray[np.float32]], share: float
 ) -> dict[str, NDArray[np.float32]]:
-    """The weights between two models; `share` is that of the new one.
-
-    Between the two, a model keeps what the old one knew and has most of what the new one learned
-    (Wortsman et al., Robust fine-tuning of zero-shot models, 2022).
-    """
+    """The weights between two models; `share` is that of the new one."""
     return {name: (1 - share) * old[name] + share * value for name, value in new.items()}

