@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import OwnSocket, Server, application
-from dowse._interfaces.mcp.server import McpEndpoint
+from dowse._interfaces.mcp.server import mcp_sessions
 from dowse._project.pool import EnginePool
 
 _PATIENCE = 30.0
@@ -20,7 +20,7 @@ _PATIENCE = 30.0
 def serving(service: EnginePool) -> Iterator[OwnSocket]:
     """Serve until the end of the block; nothing is loaded before it is asked for."""
     with patch.object(EnginePool, "warm"), OwnSocket(service.workspace.locations) as own:
-        app = application(service, Access(), watch=False, mcp=McpEndpoint(service))
+        app = application(service, Access(), watch=False, mcp=mcp_sessions(service))
         server = Server(app)
         thread = threading.Thread(target=server.run, args=(own.sockets,))
         thread.start()

@@ -31,7 +31,16 @@ from dowse._project.engine import Engine, Status
 from dowse._project.registry import Project
 from dowse._project.workspace import Given, OpenStore, Workspace
 from dowse._search.formats import within_texts
-from dowse._search.listing import SORTS, Counted, FieldValues, LinkGraph, ListedDocument, Sort
+from dowse._search.listing import (
+    SORTS,
+    Counted,
+    FieldValues,
+    LinkGraph,
+    ListedDocument,
+    Sort,
+    list_fields,
+    list_values,
+)
 from dowse._search.request import SearchRequest
 from dowse._search.strategies import Mode
 from dowse._util.files import Locations, locations
@@ -208,15 +217,15 @@ class Dowse(AbstractContextManager["Dowse"]):
 
     def tags(self, path: Some = ()) -> list[Counted]:
         """List the tags of all documents, or of those whose path begins so, most frequent first."""
-        return self._call(Engine.values_of, "tag", _several(path))
+        return list_values(self.documents(), "tag", _several(path))
 
     def folders(self, path: Some = ()) -> list[Counted]:
         """List the folders with how many documents are below each, in the order of their paths."""
-        return self._call(Engine.values_of, "path", _several(path))
+        return list_values(self.documents(), "path", _several(path))
 
     def fields(self, path: Some = ()) -> list[FieldValues]:
         """List the fields of the frontmatter with their values and counts, most frequent first."""
-        return self._call(Engine.fields, _several(path))
+        return list_fields(self.documents(), _several(path))
 
     def graph(self) -> LinkGraph:
         """Return all documents and the links between them."""

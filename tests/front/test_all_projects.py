@@ -18,7 +18,7 @@ from dowse import AllDowse, AsyncAllDowse
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import application
 from dowse._interfaces.mcp.projects import VisibleProjects
-from dowse._interfaces.mcp.server import McpEndpoint, build_server
+from dowse._interfaces.mcp.server import build_server, mcp_sessions
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 from dowse._search.request import SearchRequest
@@ -65,7 +65,7 @@ def _call(service: EnginePool, tool: str, **arguments: Any) -> CallToolResult:
 
 
 def _http(service: EnginePool) -> TestClient:
-    app = application(service, Access(), watch=False, mcp=McpEndpoint(service))
+    app = application(service, Access(), watch=False, mcp=mcp_sessions(service))
     return TestClient(app, base_url=_API)
 
 

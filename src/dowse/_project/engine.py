@@ -42,16 +42,11 @@ from dowse._search.answer import with_answer, with_written_answer
 from dowse._search.confidence import read_fit
 from dowse._search.explain import explain
 from dowse._search.listing import (
-    Counted,
-    FieldValues,
-    Filter,
     LinkGraph,
     ListedDocument,
     Sort,
     find_related,
     list_documents,
-    list_fields,
-    list_values,
     whole_graph,
 )
 from dowse._search.pipeline import rank_documents, run_search
@@ -411,14 +406,6 @@ class Engine(AbstractContextManager["Engine"]):
         moment = moment_said(since, time.time()) if since else None
         with self.read(fitting=False) as reader:
             return list_documents(reader, sort, moment, path, self.project.name)
-
-    def values_of(self, name: Filter, path: Sequence[str] = ()) -> list[Counted]:
-        """List the values of a filter, each with the number of documents that have it."""
-        return list_values(self.documents(), name, path)
-
-    def fields(self, path: Sequence[str] = ()) -> list[FieldValues]:
-        """List the fields of the frontmatter and their values, each with a number of documents."""
-        return list_fields(self.documents(), path)
 
     def path_of(self, document_id: str) -> Path:
         """Return where a document's file is."""

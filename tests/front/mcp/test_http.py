@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from dowse._interfaces.http.security import Access
 from dowse._interfaces.http.server import Server, application
-from dowse._interfaces.mcp.server import McpEndpoint
+from dowse._interfaces.mcp.server import mcp_sessions
 from dowse._project.pool import EnginePool
 from mcp_client import ERAS, with_client
 
@@ -22,7 +22,7 @@ from mcp_client import ERAS, with_client
 def address(service: EnginePool) -> Iterator[str]:
     """Where the endpoint is served."""
     server = Server(
-        application(service, Access(), watch=False, mcp=McpEndpoint(service, compat=True))
+        application(service, Access(), watch=False, mcp=mcp_sessions(service, compat=True))
     )
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
@@ -79,7 +79,7 @@ _HELLO = {
 
 def test_sessions_that_nobody_ends_do_not_keep_others_out(service: EnginePool) -> None:
     headers = {"Accept": "application/json, text/event-stream"}
-    app = application(service, Access(), watch=False, mcp=McpEndpoint(service))
+    app = application(service, Access(), watch=False, mcp=mcp_sessions(service))
     with TestClient(app, base_url="http://127.0.0.1:7333") as client:
         begun = [client.post("/mcp", json=_HELLO, headers=headers) for _ in range(230)]
         assert {answer.status_code for answer in begun} == {200}

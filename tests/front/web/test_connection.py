@@ -14,7 +14,7 @@ import pytest
 
 from dowse._interfaces.http.security import Access, Limits
 from dowse._interfaces.http.server import Connection, Server, application, bind
-from dowse._interfaces.mcp.server import McpEndpoint
+from dowse._interfaces.mcp.server import mcp_sessions
 from dowse._project.pool import EnginePool
 from dowse._project.workspace import Workspace
 
@@ -37,7 +37,7 @@ def server(service: EnginePool, monkeypatch: pytest.MonkeyPatch) -> Iterator[tup
     monkeypatch.setattr(Connection, "head_seconds", _BRIEF)
     monkeypatch.setattr(Connection, "taking_seconds", _BRIEF)
     access = Access(limits=Limits(upload_seconds=_BRIEF))
-    server = Server(application(service, access, watch=False, mcp=McpEndpoint(service)))
+    server = Server(application(service, access, watch=False, mcp=mcp_sessions(service)))
     with bind("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()

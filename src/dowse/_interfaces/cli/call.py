@@ -125,7 +125,7 @@ class Call:
     def answer(self, record: object, shown: str | Callable[[int | None], Iterable[Text]]) -> None:
         """Print the result: as one JSON document, or for people as a sentence or drawn lines."""
         if self.json:
-            self.write_json(record)
+            self.out.write_json(record)
         elif isinstance(shown, str):
             self.out.say(shown)
         else:
@@ -137,12 +137,6 @@ class Call:
             raise UsageError(f"--json and --format {name} contradict each other.", "Use one.")
         self.json = self.json or name == "json"
         return "json" if self.json else name
-
-    def write_json(self, record: object, *, line: bool = False) -> None:
-        """Write one JSON document: on one `line`, and at once, for commands that go on."""
-        self.out.write_json(record, line=line)
-        if line:
-            self.out.flush()
 
     def show_aside(self, draw: Callable[[int | None], Iterable[Text]]) -> None:
         """Draw something on stderr, unless the user wants quiet."""

@@ -95,9 +95,11 @@ class Screen:
         """Return what draws progress here."""
         return ProgressDrawer(self, quiet=quiet)
 
-    def write_json(self, record: object, *, line: bool) -> None:
-        """Write one JSON document, indented or on one `line`."""
+    def write_json(self, record: object, *, line: bool = False) -> None:
+        """Write one JSON document: indented, or on one `line` and at once, for what goes on."""
         self.write_bytes(as_json(record, line=line))
+        if line:
+            self.flush()
 
     def write(self, text: str) -> None:
         """Write text as it is."""

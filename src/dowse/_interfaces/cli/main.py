@@ -237,7 +237,7 @@ def _report(error: BaseException, call: Call) -> int:
         call.aside.write(safe(hide_secrets("".join(traceback.format_exception(error)))))
     failure = _as_failure(error)
     if call.json:
-        call.write_json({"error": failure.message, "hint": failure.hint})
+        call.out.write_json({"error": failure.message, "hint": failure.hint})
         return failure.exit_code
     call.out.flush()
     if failure.exit_code == INTERRUPTED and call.aside.is_terminal:

@@ -25,6 +25,7 @@ from urllib.parse import unquote_to_bytes
 
 import h11
 import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from msgspec import Struct, field
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -38,7 +39,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dowse._interfaces.http.api import ERROR, FAILURES, http_routes
 from dowse._interfaces.http.routes import ROOT, ROUTES, ApiCall, readiness
 from dowse._interfaces.http.security import Access, Guard, checked_origins, is_local
-from dowse._interfaces.mcp.server import McpEndpoint
+from dowse._interfaces.mcp.server import mcp_sessions
 from dowse._interfaces.served import is_same_user, socket_path
 from dowse._model import Event, IndexReport
 from dowse._project.pool import EnginePool
@@ -79,7 +80,7 @@ def server_for(
     pool = EnginePool(workspace, start, only)
     several = workers > 1 and sys.platform != "win32"  # where no process can hand over a connection
     crew = Workers(workers, begin, start, only, access) if several else None
-    mcp, counted = McpEndpoint(pool, compat=compat), crew.figures if crew else tuple
+    mcp, counted = mcp_sessions(pool, compat=compat), crew.figures if crew else tuple
     return Server(application(pool, access, watch=watch, mcp=mcp, counted=counted), crew)
 
 
@@ -88,7 +89,7 @@ def application(
     access: Access,
     *,
     watch: bool = True,
-    mcp: McpEndpoint | None = None,
+    mcp: StreamableHTTPSessionManager | None = None,
     counted: Callable[[], Iterable[Figures]] = tuple,
 ) -> ASGIApp:
     """Build the whole server as an ASGI application, with its checks around it.
@@ -116,7 +117,7 @@ def application(
         Route("/api", described, methods=["GET"]),
         Route("/api/", described, methods=["GET"]),
         Route(f"{ROOT}/openapi.json", FileResponse(_HERE / "openapi.json"), methods=["GET"]),
-        *([Route("/mcp", mcp.app)] if mcp else []),
+        *([Route("/mcp", StreamableHTTPASGIApp(mcp))] if mcp else []),
     ]
 
     @asynccontextmanager

@@ -20,7 +20,7 @@ from anyio import from_thread
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http import StreamableHTTPServerTransport
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
 from dowse import __version__
@@ -47,7 +47,6 @@ from dowse.errors import DowseError
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
-    from starlette.types import ASGIApp
 
     from dowse._project.pool import EnginePool
 
@@ -387,25 +386,19 @@ class _Sessions(StreamableHTTPSessionManager):
         return super()._admit_session(*arguments)
 
 
-class McpEndpoint:
-    """The ASGI application, and what must run around it as long as it serves.
+def mcp_sessions(pool: EnginePool, *, compat: bool = False) -> StreamableHTTPSessionManager:
+    """Serve MCP over HTTP: a server mounts the sessions at /mcp, and runs them in its lifespan.
 
-    A server mounts `app` at /mcp and enters `run()` in its lifespan. That server decides who may
-    call: its Host, Origin and token checks.
+    That server decides who may call: its Host, Origin and token checks.
     """
-
-    def __init__(self, pool: EnginePool, *, compat: bool = False) -> None:
-        named = {one.name: pool.workspace.description(one) for one in pool.projects()}
-        visible = VisibleProjects(lambda: pool, pool.only)
-        server = build_server(visible, introduced(named), compat=compat)
-        sessions = _Sessions(
-            server,
-            session_idle_timeout=_IDLE_SECONDS,
-            max_sessions=_MOST_SESSIONS,
-            max_request_body_size=_MOST_BYTES,
-        )
-        self.app: ASGIApp = StreamableHTTPASGIApp(sessions)
-        self.run = sessions.run
+    named = {one.name: pool.workspace.description(one) for one in pool.projects()}
+    visible = VisibleProjects(lambda: pool, pool.only)
+    return _Sessions(
+        build_server(visible, introduced(named), compat=compat),
+        session_idle_timeout=_IDLE_SECONDS,
+        max_sessions=_MOST_SESSIONS,
+        max_request_body_size=_MOST_BYTES,
+    )
 
 
 def serve_stdio(

@@ -82,7 +82,7 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
             found = [(engine, engine.get(one, here=call.here)) for engine, one in having]
             passages = tuple(with_path(one, engine) if call.json else one for engine, one in found)
     if call.json:
-        call.write_json(PassagesRecord(project, passages))
+        call.out.write_json(PassagesRecord(project, passages))
         return
     for one in passages:
         text = one.text
@@ -204,7 +204,7 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
     if not only_print:
         _run(run)
     if call.json:
-        call.write_json(OpenRecord(str(path), line, tuple(run)))
+        call.out.write_json(OpenRecord(str(path), line, tuple(run)))
     elif only_print:
         call.out.write(shlex.join(run) + "\n")
 

@@ -240,7 +240,7 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
             _log.info("Indexed %s", project.name, extra={"fields": fields})
             did_something = any(counts.values())
             if call.json:
-                call.write_json(report, line=True)
+                call.out.write_json(report, line=True)
             elif not call.quiet and (did_something or report.left_out):
                 said = _summary(report) if did_something else "nothing to index"
                 call.out.say((time.strftime("%H:%M:%S"), "dim"), f"  {said}")

@@ -524,7 +524,7 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
     path = typed_path(file) if file else client.path_for(scope)
     if not writes:
         if call.json:
-            call.write_json(InstallRecord(name, str(path), False, None, snippet))
+            call.out.write_json(InstallRecord(name, str(path), False, None, snippet))
             return
         call.out.write(snippet + "\n")
         call.remark(f"Add this to {path}, or let dowse add it with: --write")

@@ -60,7 +60,7 @@ def project_command() -> None:
 @pass_call
 def list_projects(call: Call) -> None:
     """List all projects and their folders."""
-    projects, broken = call.workspace.projects.all(), call.workspace.projects.broken()
+    projects, broken = call.workspace.projects.read()
     if not projects and not broken:
         call.remark("There is no project yet. Make one with: dowse index PATH")
     rows = [

@@ -141,7 +141,7 @@ def serve_command(  # noqa: PLR0917  click passes them by name
         made = "" if token else access.token  # one that was given must not get into a log
         record = ServeRecord(_address(host, port), made, own.path)
         if call.json:
-            call.write_json(record, line=True)
+            call.out.write_json(record, line=True)
         else:
             call.out.write(f"dowse is at {record.address}\n")
             if made:

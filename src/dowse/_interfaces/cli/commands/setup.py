@@ -208,7 +208,7 @@ def completion_command(call: Call, context: click.Context, shell: str) -> None:
     complete = kind(context.find_root().command, {}, "dowse", VARIABLE)
     script = complete.source_template % complete.source_vars()  # `source` would also run the shell
     if call.json:
-        call.write_json(CompletionRecord(shell, script))
+        call.out.write_json(CompletionRecord(shell, script))
     else:
         call.out.write(script.strip("\n") + "\n")
 
@@ -224,6 +224,6 @@ class VersionRecord(Struct, frozen=True):
 def version_command(call: Call) -> None:
     """Show the version of dowse."""
     if call.json:
-        call.write_json(VersionRecord(__version__))
+        call.out.write_json(VersionRecord(__version__))
     else:
         call.out.write(f"dowse {__version__}\n")
