@@ -26,8 +26,14 @@ class ExactDedupOptions(Options, frozen=True):
 
 def drop_exact(search: SearchState) -> None:
     """Leave out texts that a better result has."""
-    texts = [fold_whitespace(candidate.stored.text) for candidate in search.candidates]
-    drop_repeats(search, "exact_dedup", "same text as", repeats(texts))
+    texts = [candidate.stored.text for candidate in search.candidates]
+    begun = [tuple(text.split(None, 3)[:3]) for text in texts]
+    often = Counter(begun)  # only texts that begin alike need to be read to their ends
+    folded = [
+        fold_whitespace(text) if often[words] > 1 else words
+        for text, words in zip(texts, begun, strict=True)
+    ]
+    drop_repeats(search, "exact_dedup", "same text as", repeats(folded))
 
 
 def fold_whitespace(text: str) -> str:
@@ -96,9 +102,9 @@ def near_duplicates(
     lowered = [text.lower() for text in texts]
 
     @cache
-    def trigrams(place: int) -> frozenset[str]:
+    def trigrams(place: int) -> set[str]:
         text = lowered[place]
-        return frozenset(text[at : at + 3] for at in range(max(1, len(text) - 2)))
+        return {text[at : at + 3] for at in range(max(1, len(text) - 2))}
 
     # Of 95 passages, sketches take half a millisecond, but to load numpy takes a hundred.
     with_sketches = len(texts) > 1 and is_loaded()
