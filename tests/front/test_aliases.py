@@ -55,6 +55,6 @@ def test_help_can_be_asked_for_as_a_command(
 
 def test_a_sentence_is_offered_as_a_search_and_nothing_that_empties(dowse: Dowse) -> None:
     told = dowse("restore", "my", "backup").err
-    assert "Did you mean project restore or search 'restore my backup'?" in told
+    assert "Did you mean search 'restore my backup' or project restore?" in told
     for word in ("restore", "rset", "resett"):
         assert "reset" not in dowse(word).err.replace(f"'{word}'", "")

@@ -94,6 +94,7 @@ FORMER = (
             "That is the number of results; search.top_k counts the candidates of a strategy.",
         ),
         ("provider", "embed.provider"),
+        ("OPENAI_API_KEY", "embed.api_key_env", "It takes the name of the variable."),
     ),
     *_rows(
         HYBRID,
@@ -182,14 +183,25 @@ FORMER = (
 )
 """Every name that is known."""
 
+
+def _plain(name: str) -> str:
+    """Reduce `minScore`, `min-score` and `--min_score` to the same name."""
+    return name.rpartition(".")[2].casefold().replace("-", "").replace("_", "")
+
+
 _BY_NAME: Mapping[tuple[Kind, str], Former] = {
-    (one.kind, one.name.casefold()): one for one in reversed(FORMER)
+    (one.kind, _plain(one.name)): one for one in reversed(FORMER)
 }
+
+
+def former(kind: Kind, name: str) -> Former | None:
+    """Find a name of another tool, however it is written."""
+    return _BY_NAME.get((kind, _plain(name)))
 
 
 def suggested(kind: Kind, name: str) -> str:
     """Say what a name of another tool is called here, in a sentence; empty: it is none of them."""
-    found = _BY_NAME.get((kind, name.rpartition(".")[2].casefold()))
+    found = former(kind, name)
     if found is None:
         return ""
     return " ".join(filter(None, (f"Did you mean {found.here}?" if found.here else "", found.note)))

@@ -191,6 +191,10 @@ def _worded(value: object) -> object:
     return str(value) if is_number else value
 
 
+NAMES_FOR_MODELS = {"n": "top_n"}
+"""How schemas name parameters: models know these names from other tools."""
+
+
 def check_arguments(
     rows: Iterable[Parameter],
     given: Mapping[str, Any],
@@ -209,7 +213,9 @@ def check_arguments(
     for name, value in given.items():
         row = known.get(name)
         if row is None:
-            names = [row.name for row in rows]
+            names = [
+                NAMES_FOR_MODELS.get(row.name, row.name) if guessed else row.name for row in rows
+            ]
             near = difflib.get_close_matches(name[:100], names, n=1)
             meant = f"Did you mean {near[0]}? " if near else ""
             if former := suggested("parameter", name):

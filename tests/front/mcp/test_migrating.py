@@ -77,11 +77,27 @@ def test_a_command_of_another_tool_is_answered_with_its_name_here(dowse: Dowse) 
     assert "Did you mean index --rebuild?" in dowse("rebuild-index").err
 
 
+@pytest.mark.parametrize(
+    ("option", "here"),
+    [
+        ("--min-score", "--min-confidence"),
+        ("--collection", "--project"),
+        ("--search_type", "--mode"),
+    ],
+)
+def test_an_option_of_another_tool_is_answered_with_its_name_here(
+    dowse: Dowse, option: str, here: str
+) -> None:
+    told = dowse("search", "x", option, "1").err
+    assert f"There is no option '{option}'. Did you mean {here}?" in told
+
+
 def test_tools_and_parameters_of_other_servers_are_answered_too(
     ask: Ask, server: Server[Any]
 ) -> None:
     failed = text_of(ask("query_documents", query="x", minScore=0.3))
     assert "Did you mean min_confidence?" in failed
+    assert "Known: query, project, top_n," in failed
 
     async def work(client: Client) -> None:
         with pytest.raises(MCPError, match="Did you mean related_documents"):

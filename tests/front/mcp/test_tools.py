@@ -419,7 +419,7 @@ def test_a_cut_document_says_how_to_go_on(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("query_documents", {"querry": "x"}, "Did you mean query? Known: query, project, n,"),
+        ("query_documents", {"querry": "x"}, "Did you mean query? Known: query, project, top_n,"),
         ("query_documents", {}, "query is missing."),
         ("query_documents", {"query": "  "}, "query is empty."),
         ("query_documents", {"query": "x", "top_n": "five"}, "must be a whole number"),

@@ -296,7 +296,7 @@ class Group(click.Group):
                 near = [f"project {args[0]}", *near]
             is_sentence = len(args) > 2 and not any(one.startswith("-") for one in args)
             if is_sentence and not spelled and "search" in known:
-                near.append(f"search {shlex.quote(' '.join(args))}")
+                near.insert(0, f"search {shlex.quote(' '.join(args))}")
             instead = f"Did you mean {' or '.join(near)}?" if near else ""
             if ctx.parent is None:  # other tools have no such groups
                 instead = suggested("command", args[0]) or instead

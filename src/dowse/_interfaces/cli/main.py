@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from dowse._config.former import former
 from dowse._interfaces.cli.call import INTERRUPTED, Call, Interrupted, LazyGroup, OutputClosed
 from dowse._util.messages import hide_secrets, safe
 from dowse._util.process import name_command
@@ -248,6 +249,18 @@ def _report(error: BaseException, call: Call) -> int:
     return failure.exit_code
 
 
+def _usage(error: click.ClickException) -> str:
+    """Say what is wrong with a command line; of an unknown option, which one may be meant."""
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message()
+    near = sorted(error.possibilities or ())
+    if error.ctx and (found := former("parameter", error.option_name)):
+        options = {name for one in error.ctx.command.params for name in one.opts}
+        near = [one for one in (f"--{found.here.replace('_', '-')}",) if one in options] or near
+    instead = f"Did you mean {' or '.join(near)}?" if near else ""
+    return f"There is no option {error.option_name!r}. {instead}".rstrip()
+
+
 def _as_failure(error: BaseException) -> DowseError:
     if isinstance(error, DowseError):
         return error
@@ -258,7 +271,7 @@ def _as_failure(error: BaseException) -> DowseError:
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         hint = f"See: {context.command_path} --help" if context else ""
-        failure = DowseError(error.format_message(), hint)
+        failure = DowseError(_usage(error), hint)
         failure.exit_code = error.exit_code
         return failure
     bug = DowseError(

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dowse._config.parameters import Arguments, Parameter, object_schema
+from dowse._config.parameters import NAMES_FOR_MODELS, Arguments, Parameter, object_schema
 from dowse._config.request import build_request, option, options_of
 from dowse._interfaces.mcp.projects import VisibleProjects
 from dowse._interfaces.mcp.replies import (
@@ -635,9 +635,6 @@ def _state_lines(info: Json) -> Iterator[str]:
 # ── The table ────────────────────────────────────────────────────────────────
 
 
-_SHOWN = {"n": "top_n"}  # how schemas name it: models know this from other tools
-
-
 class ToolSpec(Struct, frozen=True):
     """One tool."""
 
@@ -653,7 +650,7 @@ class ToolSpec(Struct, frozen=True):
     def input(self) -> Json:
         """The schema of what it takes; another name of a tool leaves out what that explains."""
         described = {
-            _SHOWN.get(one.name, one.name): one.schema(brief=True)
+            NAMES_FOR_MODELS.get(one.name, one.name): one.schema(brief=True)
             | ({} if self.alias or not one.meaning else {"description": one.meaning})
             | ({} if one.default is None else {"default": one.default})
             for one in self.parameters
