@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from dowse._embed.models import (
@@ -188,7 +189,11 @@ _TEXTS_IN_HAND = 4096  # sorted by length together, and held as token numbers
 _VERSION = 2  # changes when the same weights would give other vectors: it is part of a model's key
 # Real text has 1 to 10 characters per token. What is beyond this many could only be reached
 # through runs of blanks or words that the model does not know, and reading it all takes seconds.
+_CHARACTERS_OF_QUERY = 500
+_LONGEST_PIECE = 128  # bytes; the longest of the shipped tokenizer has 128
 _CHARACTERS_PER_TOKEN = 64
+_CHARACTERS_OF_QUERY = 500
+_LONGEST_PIECE = 128  # characters; as long as those of the shipped tokenizer
 _Batch = list[tuple[int, list[int]]]  # the place and the token numbers of some texts
 _QUIET = 4  # fatal errors only: others are raised, and nobody asked for warnings about devices
 
@@ -434,24 +439,64 @@ class TextTokenizer:
     """Numbers the tokens of texts; may be used by several threads at once."""
 
     def __init__(self, content: bytes, max_tokens: int) -> None:
-        from tokenizers import Tokenizer  # noqa: PLC0415  (not every command embeds)
-
-        try:
-            self._tokenizer = Tokenizer.from_buffer(content)
-        except Exception as error:  # the library raises nothing more special
-            raise EmbedError(f"The model's tokenizer.json cannot be used: {error}.") from error
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(max_tokens)
+        self._content = content
+        self._max_tokens = max_tokens
         self._max_characters = max_tokens * _CHARACTERS_PER_TOKEN
+        self._is_first = True
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of each text, those that mark its ends included."""
         cleaned = [self._clean(text) for text in texts]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(cleaned)]
+        first, self._is_first = self._is_first, False
+        # A command that embeds a query needs few pieces: they are there in a third of the time.
+        is_query = first and sum(map(len, cleaned)) <= _CHARACTERS_OF_QUERY
+        tokenizer = self._open(only_for(self._content, cleaned)) if is_query else self._whole
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(cleaned)]
 
     def pair(self, first: str, second: str) -> Any:
         """Join two texts: `ids`, and in `type_ids` which text each token belongs to."""
-        return self._tokenizer.encode(self._clean(first), self._clean(second))
+        return self._whole.encode(self._clean(first), self._clean(second))
+
+    @cached_property
+    def _whole(self) -> Any:
+        return self._open(self._content)
+
+    def _open(self, content: bytes) -> Any:
+        from tokenizers import Tokenizer  # noqa: PLC0415  (not every command embeds)
+
+        try:
+            tokenizer = Tokenizer.from_buffer(content)
+        except Exception as error:  # the library raises nothing more special
+            raise EmbedError(f"The model's tokenizer.json cannot be used: {error}.") from error
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self._max_tokens)
+        return tokenizer
 
     def _clean(self, text: str) -> str:
         return encodable(text[: self._max_characters])
+
+
+def only_for(content: bytes, texts: Sequence[str]) -> bytes:
+    """Reduce a byte-level BPE tokenizer to the pieces that texts can be cut into; others stay."""
+    try:
+        whole = msgspec.json.decode(content)
+        model, cutter = whole["model"], whole["pre_tokenizer"]
+        if (model["type"], cutter["type"], whole["normalizer"]) != ("BPE", "ByteLevel", None):
+            return content
+        from tokenizers.pre_tokenizers import ByteLevel  # noqa: PLC0415  (as above)
+
+        cut = ByteLevel(add_prefix_space=cutter["add_prefix_space"]).pre_tokenize_str
+        words = {word for text in texts for word, _ in cut(text)}
+        parts = {
+            word[start:end]
+            for word in words
+            for start in range(len(word))
+            for end in range(start + 1, min(len(word), start + _LONGEST_PIECE) + 1)
+        }
+        parts.update(token["content"] for token in whole["added_tokens"])
+        vocabulary = model["vocab"]
+        model["vocab"] = {piece: vocabulary[piece] for piece in parts if piece in vocabulary}
+        model["merges"] = [one for one in model["merges"] if "".join(one).replace(" ", "") in parts]
+        return msgspec.json.encode(whole)
+    except (AttributeError, KeyError, TypeError, msgspec.DecodeError):
+        return content
