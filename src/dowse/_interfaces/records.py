@@ -14,19 +14,35 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from dowse._model import Finding, LinkKind, Passage
+from dowse._model import (
+    Edge,
+    Explanation,
+    Finding,
+    Hit,
+    LinkKind,
+    Neighbour,
+    Passage,
+    Related,
+    Response,
+)
 from dowse._search.formats import change_hits
-from dowse._search.listing import Counted, Filter, list_fields, list_values, page_of
+from dowse._search.listing import (
+    Counted,
+    Filter,
+    LinkGraph,
+    ListedDocument,
+    list_fields,
+    list_values,
+    page_of,
+)
 from dowse._text.dates import iso
 from dowse._text.matching import fold
 
 if TYPE_CHECKING:
-    from dowse._model import Edge, Explanation, Hit, Neighbour, Related, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
     from dowse._project.registry import Project
     from dowse._project.workspace import Workspace
-    from dowse._search.listing import LinkGraph, ListedDocument
 
 Searched: TypeAlias = "Engine | AllProjects"
 """What was searched: one project, or all of them."""

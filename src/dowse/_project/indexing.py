@@ -32,14 +32,13 @@ from dowse._model import (
     text_key,
 )
 from dowse._model.ports import IndexReader, IndexWriter
-from dowse._project.engine import NO_MODEL, takes_vectors
+from dowse._project.engine import NO_MODEL, Engine, takes_vectors
 from dowse._project.state import note_unread, noted
 from dowse._search.confidence import DEFAULT, model_name, read_fit, write_fit
 from dowse._search.fit import fit_model
 from dowse.errors import Damaged, DowseError, Locked, Refused, UsageError
 
 if TYPE_CHECKING:
-    from dowse._project.engine import Engine
     from dowse._project.registry import Project
     from dowse._project.workspace import ResolvedSettings, Workspace
 

@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from importlib import import_module
 from inspect import cleandoc
@@ -23,8 +23,6 @@ from dowse._util.files import locations, make_private_folder, read_small, replac
 from dowse.errors import DowseError, Refused, UsageError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from rich.text import Text
 
     from dowse._interfaces.cli.draw import ProgressDrawer, Screen

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from dowse._project.registry import ALL
+from dowse._project.registry import ALL, Project
 from dowse._util.messages import without_commands
 from dowse.errors import DowseError, IndexUnusable, NotFound, UsageError
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
     from dowse._project.pool import EnginePool, Job
-    from dowse._project.registry import Project
 
 
 _Found = TypeVar("_Found")

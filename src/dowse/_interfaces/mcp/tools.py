@@ -36,7 +36,7 @@ from dowse._interfaces.mcp.replies import (
     uri_of,
     visible_line,
 )
-from dowse._project.registry import ALL
+from dowse._project.registry import ALL, Project
 from dowse._search.formats import (
     as_markdown,
     change_hits,
@@ -49,7 +49,7 @@ from dowse._search.formats import (
     with_projects,
     within_budget,
 )
-from dowse._search.listing import list_fields, list_values
+from dowse._search.listing import Counted, ListedDocument, list_fields, list_values
 from dowse._search.strategies import SearchOptions
 from dowse._text.dates import iso
 from dowse.errors import DowseError, NotFound, UsageError
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from dowse._model import Hit, Neighbour, Passage, Response
     from dowse._project.all_projects import AllProjects
     from dowse._project.engine import Engine
-    from dowse._project.registry import Project
-    from dowse._search.listing import Counted, ListedDocument
 
 SEARCH_TOKENS = 4000
 """How long a reply with results may be when the call does not say."""

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 from msgspec import Struct
@@ -37,14 +37,11 @@ from dowse._interfaces.served import ask
 from dowse._model import Neighbour, Passage, Related
 from dowse._project.outputs import check_output, write_output
 from dowse._project.registry import ALL
-from dowse._search.listing import SORTS, Counted, Filter, Sort
+from dowse._search.listing import SORTS, Counted, Filter, LinkGraph, Sort
 from dowse._text.file_names import CONVERTED, kind_of
 from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, safe, size
 from dowse.errors import DowseError, NotFound, UsageError
-
-if TYPE_CHECKING:
-    from dowse._search.listing import LinkGraph
 
 
 @click.command(cls=Command, record=PassagesRecord)
