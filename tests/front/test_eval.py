@@ -205,7 +205,7 @@ def test_keyword_search_alone_can_be_measured(
     [
         (["--compare", "default", "seed-a", "--save", "x.run"], "--save keeps one run"),
         (["--compare", "seed-a", "seed-b", "--preset", "seed-a"], "--compare names presets"),
-        (["--compare", "default", "seed-z"], "'seed-z' is no preset"),
+        (["--compare", "default", "seed-z"], "'seed-z' is neither a preset"),
         (["--save", "nowhere/x.run"], "cannot be a file"),
         (["--set", "fuse.nothing=1"], "no setting 'fuse.nothing'"),
         (["--set", "fuse.keyword=many"], "does not fit"),

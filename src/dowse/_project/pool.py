@@ -178,8 +178,12 @@ class EnginePool:
         self.metrics.index_runs.add(name, outcome)
         fields: dict[str, object] = {"project": name, "outcome": outcome}
         if report is not None:
-            counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
-            fields |= counts | {"left_out": len(report.left_out)}
+            fields |= {
+                "added": report.added,
+                "changed": report.changed,
+                "removed": report.removed,
+                "left_out": len(report.left_out),
+            }
         _log.info("Indexing %s: %s", name, outcome, extra={"fields": fields})
 
     def job(self, name: str) -> Job | None:

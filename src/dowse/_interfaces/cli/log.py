@@ -60,8 +60,7 @@ class _AsText(logging.Formatter):
         """Write one line: when, how bad, what, and its figures."""
         moment = time.strftime("%H:%M:%S", time.localtime(record.created))
         fields = getattr(record, "fields", {})
-        known = {name: value for name, value in fields.items() if name == "milliseconds"}
-        figures = "".join(f" {name}={value}" for name, value in known.items())
+        figures = f" milliseconds={fields['milliseconds']}" if "milliseconds" in fields else ""
         message = " ".join(record.getMessage().splitlines())
         entry = f"{moment} {record.levelname.lower()} {message}{figures}"
         if record.exc_info:

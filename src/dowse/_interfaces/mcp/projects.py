@@ -61,13 +61,9 @@ class VisibleProjects:
 
     # ── Which project a call means ───────────────────────────────────────────
 
-    def all(self) -> list[Project]:
-        """List the projects that may be seen, by name."""
-        return self.pool.projects()
-
     def project(self, name: str | None) -> Project:
         """Find the project that a call means; raise a `UsageError` that says how to name one."""
-        if name == ALL and all(one.name != ALL for one in self.all()):
+        if name == ALL and all(one.name != ALL for one in self.pool.projects()):
             name = None
         return self._meant(name, self.pool.select)
 
@@ -82,7 +78,7 @@ class VisibleProjects:
             raise self._unclear(name) from error
 
     def _unclear(self, name: str | None) -> UsageError:
-        listed = [project.name for project in self.all()]
+        listed = [project.name for project in self.pool.projects()]
         if not listed:
             return NotFound("There is no project yet.", "The user makes one with dowse.")
         known = f"one of: {', '.join(listed)}."
@@ -106,7 +102,7 @@ class VisibleProjects:
                 if found.is_indexed:
                     yield found
                     return
-        with self._opened(project or self.all()[0]) as engine:
+        with self._opened(project or self.pool.projects()[0]) as engine:
             yield engine
 
     def engine(self, name: str | None) -> AbstractContextManager[Engine]:

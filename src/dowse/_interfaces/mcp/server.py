@@ -352,7 +352,7 @@ def page(projects: VisibleProjects, cursor: str | None) -> tuple[list[types.Reso
 def _entries(
     projects: VisibleProjects, after: tuple[str, str]
 ) -> Iterator[tuple[str, DocumentEntry]]:
-    for project in sorted(projects.all(), key=lambda one: one.name):
+    for project in sorted(projects.pool.projects(), key=lambda one: one.name):
         entries: list[DocumentEntry] = []
         if project.name >= after[0]:
             with suppress(DowseError):  # one broken project does not hide the others

@@ -545,7 +545,7 @@ def project_info(projects: VisibleProjects, arguments: Arguments) -> Reply:
             "roots": [str(root) for root in one.roots],
             "description": visible_line(workspace.description(one)),
         }
-        for one in projects.all()
+        for one in projects.pool.projects()
     ]
     info: Json = {"projects": known, "missing": [], "notices": []}
     project = projects.find(arguments.get("project"))

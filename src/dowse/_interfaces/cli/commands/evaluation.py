@@ -185,8 +185,7 @@ def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
 
 def _headed(heads: Sequence[str], rows: Iterable[Sequence[Part]], width: int | None) -> list[Text]:
     """Draw a table with names above its columns; all but the first are set to the right."""
-    head = [(name, "dim") for name in heads]
-    return table([head, *rows], width, right=range(1, len(heads)))
+    return table([[(name, "dim") for name in heads], *rows], width, right=range(1, len(heads)))
 
 
 def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
@@ -194,9 +193,11 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
     for run in runs:
         name = run.name if len(runs) > 1 else "all"
         rows.append([(fitted(name, _NAME), "bold"), str(run.queries), *_cells(run.measures)])
-        for one in run.types if len(run.types) > 1 else ():
-            kind = fitted(one.type or "-", _NAME - 1)
-            rows.append([f" {kind}", str(one.queries), *_cells(one.measures)])
+        rows += [
+            [f" {fitted(one.type or '-', _NAME - 1)}", str(one.queries), *_cells(one.measures)]
+            for one in run.types
+            if len(run.types) > 1
+        ]
     # The last column is not set to the right, so all are made five wide.
     yield from _headed(["", "n", *(f"{name:>5}" for name in NAMES.values())], rows, width)
     yield Text()
@@ -219,8 +220,10 @@ def _rejected(unanswerable: UnanswerableReport) -> str:
     """Say what became of queries that have no answer."""
     least = unanswerable.min_confidence
     threshold = "the fitted threshold" if least < 0 else f"min_confidence {least:g}"
-    figure = f"(mean confidence {unanswerable.confidence:.2f})"
-    return f"Without an answer: {unanswerable.rejected:.0%} rejected at {threshold} {figure}."
+    return (
+        f"Without an answer: {unanswerable.rejected:.0%} rejected at {threshold}"
+        f" (mean confidence {unanswerable.confidence:.2f})."
+    )
 
 
 def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:
@@ -229,20 +232,22 @@ def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterato
     heads = ("", "first", "second", "change", "", "95 % interval", "p", "won", "same", " lost")
     rows: list[list[Part]] = []
     for one in comparison.measures:
-        colour = "green" if one.values.difference > 0 else "red"
-        row: list[Part] = [
-            NAMES[one.measure],
-            f"{one.values.first:.3f}",
-            f"{one.values.second:.3f}",
-            (f"{one.values.difference:+.3f}", colour if one.values.p < _SURE else ""),
-            "" if one.values.relative is None else f"{one.values.relative:+.1%}",
-            f"{one.values.low:+.3f} {one.values.high:+.3f}",
-            f"{one.values.p:.3f}" if one.values.p >= 0.0005 else "<.001",
-            str(one.values.wins),
-            str(one.values.ties),
-            f"{one.values.losses:>5}",  # the last column is not set to the right
-        ]
-        rows.append(row)
+        values = one.values
+        colour = "green" if values.difference > 0 else "red"
+        rows.append(
+            [
+                NAMES[one.measure],
+                f"{values.first:.3f}",
+                f"{values.second:.3f}",
+                (f"{values.difference:+.3f}", colour if values.p < _SURE else ""),
+                "" if values.relative is None else f"{values.relative:+.1%}",
+                f"{values.low:+.3f} {values.high:+.3f}",
+                f"{values.p:.3f}" if values.p >= 0.0005 else "<.001",
+                str(values.wins),
+                str(values.ties),
+                f"{values.losses:>5}",  # the last column is not set to the right
+            ]
+        )
     yield from _headed(heads, rows, width)
 
 

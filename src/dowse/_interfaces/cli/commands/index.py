@@ -162,11 +162,10 @@ def draw_report(
     if verbose:
         yield from sentence(width, (stage_times(report.seconds), "dim"))
     if report.unreadable:
-        is_one = report.unreadable == 1
-        use, are = ("chunk uses", "it is") if is_one else ("chunks use", "they are")
         said = (
-            f"{report.unreadable:,} {use} a script that the embedding model does not support; {are}"
-            " found by keywords only. To choose another model, set embed.model."
+            f"{counted(report.unreadable, 'chunk uses', 'chunks use')} a script that the embedding"
+            f" model does not support; {'it is' if report.unreadable == 1 else 'they are'} found by"
+            " keywords only. To choose another model, set embed.model."
         )
         yield from sentence(width, (said, "dim"))
     yield from _draw_left_out(report, width, verbose=verbose)
@@ -233,12 +232,16 @@ def watch_command(call: Call, log_format: str, log_level: str) -> None:
 
         def changed(report: IndexReport) -> None:
             announce.rest()
-            counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
-            spent = round(sum(report.seconds.values()) * 1000, 1)
-            figures = {"left_out": len(report.left_out), "milliseconds": spent}
-            fields = {"project": project.name, **counts, **figures}
+            fields = {
+                "project": project.name,
+                "added": report.added,
+                "changed": report.changed,
+                "removed": report.removed,
+                "left_out": len(report.left_out),
+                "milliseconds": round(sum(report.seconds.values()) * 1000, 1),
+            }
             _log.info("Indexed %s", project.name, extra={"fields": fields})
-            did_something = any(counts.values())
+            did_something = report.added or report.changed or report.removed
             if call.json:
                 call.out.write_json(report, line=True)
             elif not call.quiet and (did_something or report.left_out):
