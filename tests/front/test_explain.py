@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from command_line import Dowse, Result
 from dowse._model import ChunkOutcome, Explanation, Step, StrategyRank
-from dowse._search.explain import why
+from dowse._search.hits import why
 
 
 def _why(dowse: Dowse, *line: object) -> str:

@@ -177,8 +177,10 @@ class _HeaderCutter:
                 after_blank = self._text.endswith("\n\n", max(0, block.start - 2), block.start)
                 price = prices.elsewhere + (_AFTER_BLANK_LINE if after_blank else _BLOCK)
             yield CutPoint(block.start, price, level)
-            for inside in places_inside(self._text, block, maximum):
-                yield CutPoint(inside.offset, inside.price + prices.elsewhere, level)
+            yield from (
+                CutPoint(inside.offset, inside.price + prices.elsewhere, level)
+                for inside in places_inside(self._text, block, maximum)
+            )
 
 
 def _outline(document: Document) -> list[_OutlinedBlock]:
@@ -376,8 +378,8 @@ def _sentences(text: str, start: int, end: int) -> Iterator[CutPoint]:
 
 def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[CutPoint]:
     step = max(1, maximum // 32)
-    for offset in range(start + step, end, step):
-        yield CutPoint(before_joined(text, offset, offset - step + 1), _ANYWHERE)
+    offsets = range(start + step, end, step)
+    yield from (CutPoint(before_joined(text, at, at - step + 1), _ANYWHERE) for at in offsets)
 
 
 def before_joined(text: str, offset: int, earliest: int) -> int:
@@ -497,8 +499,7 @@ def overlap_start(text: str, blocks: Sequence[Block], earliest: int, own_start: 
     """
     earliest = max(earliest, _reach_back(blocks, earliest, own_start))
     start = _good_place(text, earliest, own_start)
-    said = text[start:own_start]
-    return own_start - len(said.lstrip())
+    return own_start - len(text[start:own_start].lstrip())
 
 
 def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:

@@ -40,7 +40,7 @@ from dowse._project.registry import Project
 from dowse._project.state import unfinished_run, unread_of
 from dowse._search.answer import with_answer, with_written_answer
 from dowse._search.confidence import read_fit
-from dowse._search.explain import explain
+from dowse._search.hits import explain
 from dowse._search.listing import (
     LinkGraph,
     ListedDocument,

@@ -559,18 +559,14 @@ def instructions_and_material(query: str, hits: Sequence[Hit], max_chars: int) -
 def _numbered(hits: Sequence[Hit], room: int) -> dict[int, str]:
     passages: dict[int, str] = {}
     for number, hit in enumerate(hits, 1):
-        origin, text = _origin(hit), hit.text.strip()
+        headings, text = header_line(hit.header_path), hit.text.strip()
+        origin = f"{hit.document}: {hit.title}" + (f" ({headings})" if headings else "")
         passage = shorten(f"{origin}\n\n{text}", room)
         if passages and len(passage) < len(origin) + min(_LEAST, len(text)):
             break
         passages[number] = passage
         room -= len(passage)
     return passages
-
-
-def _origin(hit: Hit) -> str:
-    headings = header_line(hit.header_path)
-    return f"{hit.document}: {hit.title}" + (f" ({headings})" if headings else "")
 
 
 def _fence(texts: Sequence[str]) -> str:
@@ -598,5 +594,5 @@ def written_answer(text: str, hits: Sequence[Hit], model: str) -> Answer:
         blank = match[0][: len(match[0]) - len(match[0].lstrip())]
         return f"{blank}[{', '.join(map(str, cited))}]" if cited else ""
 
-    kept = _CODE_OR_CITATION.sub(checked, text.strip())
+    kept = _CODE_OR_CITATION.sub(checked, text.strip())  # notes the sources
     return Answer(kept.strip(), (), tuple(sources), model)

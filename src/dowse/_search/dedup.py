@@ -43,9 +43,7 @@ def fold_whitespace(text: str) -> str:
 
 def repeats(keys: Sequence[Hashable]) -> dict[int, int]:
     """Find the place of each key that came before, and the place where it came first."""
-    first: dict[Hashable, int] = {}
-    for place, key in enumerate(keys):
-        first.setdefault(key, place)
+    first = {key: place for place, key in reversed([*enumerate(keys)])}
     return {place: first[key] for place, key in enumerate(keys) if first[key] != place}
 
 

@@ -236,8 +236,9 @@ def read_closely(search: SearchState) -> None:
     if not head:
         return
     # The tokens of the embedding model fit best to the texts that it was trained to embed.
-    read = passage if options.model else embedded
-    texts = [read(one.stored) for one in head]
+    texts = [
+        passage(one.stored) if options.model else one.stored.embedding_text("title") for one in head
+    ]
     try:
         fresh = open_reranker().scores(search.query.text, texts)
     except EmbedError as error:
@@ -251,11 +252,6 @@ def read_closely(search: SearchState) -> None:
     search.candidates = [search.candidates[place] for place, _ in ordered]
     if search.named:
         put_named_first(search)
-
-
-def embedded(stored: StoredChunk) -> str:
-    """Write what the built-in reranker reads: the text that is embedded by default."""
-    return stored.embedding_text("title")
 
 
 def passage(stored: StoredChunk) -> str:

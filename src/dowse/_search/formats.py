@@ -180,23 +180,18 @@ def within_texts(response: Response, max_tokens: int | None) -> Response:
 
 
 def _cut(response: Response, room: int, around: Sequence[int], max_tokens: int) -> Response:
-    hits = _fitting_hits(response.hits, max(0, room), around)
-    if hits == response.hits:
-        return response
-    found = counted(len(response.hits), "result")
-    shortened = hits and hits[-1].text != response.hits[len(hits) - 1].text
-    fitting = f"{len(hits)} of {found} fit into {max_tokens:,} tokens"
-    notice = f"{fitting}, the last one cut." if shortened else f"{fitting}."
-    return replace(response, hits=hits, notices=(*response.notices, notice))
-
-
-def _fitting_hits(hits: tuple[Hit, ...], room: int, around: Sequence[int]) -> tuple[Hit, ...]:
+    hits, room = response.hits, max(0, room)
     texts = fit([hit.text for hit in hits], room, around)
     kept = [replace(hit, text=text) for hit, text in zip(hits, texts, strict=True) if text]
+    found = counted(len(hits), "result")
+    notice = f"{len(kept)} of {found} fit into {max_tokens:,} tokens"
     if kept and kept[-1].text != hits[len(kept) - 1].text:
         spent = sum(count_tokens(one.text) for one in kept[:-1]) + sum(around[: len(kept)])
         kept[-1] = _with_match(hits[len(kept) - 1], kept[-1], room - spent)
-    return tuple(kept)
+        notice += ", the last one cut"
+    elif len(kept) == len(hits):
+        return response
+    return replace(response, hits=tuple(kept), notices=(*response.notices, f"{notice}."))
 
 
 def _with_match(hit: Hit, cut: Hit, room: int) -> Hit:

@@ -397,41 +397,25 @@ def run_search(search: SearchState) -> Response:
         calibration=search.calibration,
         notices=(*search.notices, *missing_from(hits, search.scripts)),
     )
-    if not search.candidates:
-        return _explain_emptiness(search, response)
-    if search.no_good_match and _is_better_without_conditions(search):
-        return replace(response, removed=_kept_out(search))
+    if not search.candidates:  # what was nearly found, and how much each condition excludes
+        unsure = search.unsure
+        if lists_documents(search):
+            unsure = list(best_of_each(unsure).values())
+        nearest = make_hits(search, unsure[: search.settings.search.top_n])
+        return replace(response, nearest=nearest, removed=_kept_out(search))
+    if search.no_good_match and search.conditions:  # a good match may be among what they exclude
+        free = search.without_conditions()
+        run_stages(free, (*RANK_STAGES, *CUT_STAGES), {})
+        if not has_no_good_match(free):
+            return replace(response, removed=_kept_out(search))
     return response
 
 
 def rank_documents(search: SearchState) -> tuple[tuple[str, float], ...]:
     """Run all stages; return the documents of what is left, each by its best chunk's score."""
     run_stages(search, SEARCH_FLOW, {})
-    return documents_of(search)
-
-
-def documents_of(search: SearchState) -> tuple[tuple[str, float], ...]:
-    """Return the documents of the candidates, each by its best chunk's score."""
     best = best_of_each(search.candidates)
     return tuple((document, one.score) for document, one in best.items())
-
-
-def _explain_emptiness(search: SearchState, response: Response) -> Response:
-    """Add what was nearly found, and how much each condition excludes."""
-    unsure = search.unsure
-    if lists_documents(search):
-        unsure = list(best_of_each(unsure).values())
-    nearest = make_hits(search, unsure[: search.settings.search.top_n])
-    return replace(response, nearest=nearest, removed=_kept_out(search))
-
-
-def _is_better_without_conditions(search: SearchState) -> bool:
-    """Tell whether a good match is among what the conditions exclude."""
-    if not search.conditions:
-        return False
-    free = search.without_conditions()
-    run_stages(free, (*RANK_STAGES, *CUT_STAGES), {})
-    return not has_no_good_match(free)
 
 
 def _kept_out(search: SearchState) -> dict[str, int]:
@@ -441,8 +425,7 @@ def _kept_out(search: SearchState) -> dict[str, int]:
     free = search.without_conditions()
     retrieve(free)
     found = free.found_keys()
-    kept_out = {}
-    for condition in search.conditions:
-        allowed = set(search.meeting([condition]).tolist())
-        kept_out[condition.written] = len(found - allowed)
-    return kept_out
+    return {
+        condition.written: len(found.difference(search.meeting([condition]).tolist()))
+        for condition in search.conditions
+    }

@@ -425,10 +425,6 @@ def _paths(_: IndexReader, documents: Mapping[str, Fields]) -> _Names:
             yield document, _BETWEEN_WORDS.sub(" ", part)
 
 
-def _labels(reader: IndexReader, documents: Mapping[str, Fields]) -> _Names:
-    return reader.links.labels(documents)
-
-
 class NameEvidence(Struct, frozen=True):
     """Something that documents are called, and that a query may say."""
 
@@ -440,7 +436,11 @@ class NameEvidence(Struct, frozen=True):
 NAMES = (
     NameEvidence("title", _titles, "by words of the title"),
     NameEvidence("path", _paths, "by words of the path"),
-    NameEvidence("links", _labels, "by words of links that lead to it"),
+    NameEvidence(
+        "links",
+        lambda reader, documents: reader.links.labels(documents),
+        "by words of links that lead to it",
+    ),
 )
 """What documents are called."""
 

@@ -319,7 +319,13 @@ def _plain_words(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, str]]:
 
 
 def _without_lost_phrases(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
-    wanted = [condition for condition in query.conditions if _is_wanted_phrase(condition)]
+    wanted = [  # those that demand words and nothing else
+        one
+        for one in query.conditions
+        if not one.negated
+        and one.kind in {"phrase", "any", "all"}
+        and all(leaf.kind == "phrase" for leaf in leaves(one))
+    ]
     lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
     notices = []
     for one in lost:
@@ -340,13 +346,6 @@ def _is_quoted(condition: Condition) -> bool:
 
 def _quoted(condition: Condition) -> str:
     return f'"{condition.written[1:-1]}"' if _is_quoted(condition) else condition.written
-
-
-def _is_wanted_phrase(condition: Condition) -> bool:
-    """Tell whether a condition demands words and nothing else."""
-    if condition.negated or condition.kind not in {"phrase", "any", "all"}:
-        return False
-    return all(leaf.kind == "phrase" for leaf in leaves(condition))
 
 
 # ── Putting words in ─────────────────────────────────────────────────────────

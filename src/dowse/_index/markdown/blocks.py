@@ -152,8 +152,7 @@ def _joined(kinds: Sequence[BlockKind], starts: Sequence[int], length: int) -> l
     """Return blocks that each run to the start of the next; none where there is no text."""
     if starts[0] >= length:
         return []
-    ends = [*starts[1:], length]
-    return [Block(*each) for each in zip(kinds, starts, ends, strict=True)]
+    return [Block(*each) for each in zip(kinds, starts, [*starts[1:], length], strict=True)]
 
 
 class BlockReader:
@@ -227,12 +226,23 @@ class BlockReader:
         return edge
 
     def _take_long_fence(self, start: int) -> int | None:
-        """Take the fence that starts with the line at `start`; return its end, None without one."""
-        fence = _read_long_fence(self._text, start, self._lines)
-        if fence is None:
+        """Take the fence that starts with the line at `start`; return its end, None without one.
+
+        It is read without the grammar.
+        """
+        text = self._text
+        opening = _OPENING.match(text, start)
+        if opening is None:
             return None
-        self._take_code(fence)
-        return min(fence.end + 1, len(self._text))
+        content = min(_line_end(text, start) + 1, len(text))
+        closing = closing_fence(opening[1]).search(text, content)
+        content_end = closing.start() if closing else len(text)
+        code = text[content : min(content_end, content + limits.CODE)]
+        indent = " " * (opening.start(1) - start)
+        end = closing.end() if closing else max(len(text.rstrip()), content - 1)
+        code = _dedent(code, indent)
+        self._take_code(_code_block(text, start + len(indent), end, code, self._lines))
+        return min(end + 1, len(text))
 
     # ── Blocks ───────────────────────────────────────────────────────────────
 
@@ -254,11 +264,10 @@ class BlockReader:
 
     def _take_inline(self, place: Stretch) -> None:
         """Keep a stretch of prose if a link, a tag or a comment can be in it."""
-        prose = self._text[place.start : place.end]
-        if "[" not in prose and "#" not in prose and "%%" not in prose:
-            return
-        if self._fits("paragraphs", self._outline.inlines, limits.PARAGRAPHS, place.start):
-            self._outline.inlines.append(place)
+        prose, taken = self._text[place.start : place.end], self._outline.inlines
+        may_hold_some = "[" in prose or "#" in prose or "%%" in prose
+        if may_hold_some and self._fits("paragraphs", taken, limits.PARAGRAPHS, place.start):
+            taken.append(place)
 
     def _take_heading(self, place: Stretch, nested: bool) -> None:
         self._take_inline(place)
@@ -300,10 +309,8 @@ class BlockReader:
             return
         labels = [part for part in node.named_children if part.kind_id in _LABEL]
         addresses = [part for part in node.named_children if part.kind_id in _DESTINATION]
-        taken = self._outline.definitions
-        if not labels or not addresses:
-            return
-        if self._fits("definitions", taken, limits.DEFINITIONS, place.start):
+        taken, most = self._outline.definitions, limits.DEFINITIONS
+        if labels and addresses and self._fits("definitions", taken, most, place.start):
             taken.append((self._place(labels[0]), self._place(addresses[0])))
 
     def _place(self, node: Node, quoted: bool = False) -> Stretch:
@@ -392,20 +399,6 @@ def _read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumb
     else:
         indent = text[text.rfind("\n", 0, start) + 1 : start]
     return _code_block(text, start, end, _dedent(code, indent), lines)
-
-
-def _read_long_fence(text: str, start: int, lines: LineNumbers) -> CodeBlock | None:
-    """Read a fence that starts with the line at `start`, without the grammar; None: none does."""
-    opening = _OPENING.match(text, start)
-    if opening is None:
-        return None
-    content = min(_line_end(text, start) + 1, len(text))
-    closing = closing_fence(opening[1]).search(text, content)
-    content_end = closing.start() if closing else len(text)
-    code = text[content : min(content_end, content + limits.CODE)]
-    indent = " " * (opening.start(1) - start)
-    end = closing.end() if closing else max(len(text.rstrip()), content - 1)
-    return _code_block(text, start + len(indent), end, _dedent(code, indent), lines)
 
 
 def _code_block(text: str, start: int, end: int, code: str, lines: LineNumbers) -> CodeBlock:

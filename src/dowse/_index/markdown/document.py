@@ -103,13 +103,10 @@ def parse(
 
 def _fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
     """Return the first H1 that says something, else the name of the file or of its folder."""
-    for heading in headings:
-        if heading.level == 1 and heading.text:
-            return heading.text
     path = PurePosixPath(document_id)
-    if path.stem.lower() in INDEX_PAGES and path.parent.name:
-        return path.parent.name.removeprefix("@")
-    return path.stem
+    of_folder = path.parent.name.removeprefix("@") if path.stem.lower() in INDEX_PAGES else ""
+    titles = (one.text for one in headings if one.level == 1 and one.text)
+    return next(titles, of_folder or path.stem)
 
 
 # ── Headings ─────────────────────────────────────────────────────────────────
@@ -215,11 +212,10 @@ Definitions = Mapping[str, str]
 
 def read_definitions(text: str, outline: Outline) -> Definitions:
     """Read the link definitions of a document; the first of a label counts."""
-    found: dict[str, str] = {}
-    for label, address in outline.definitions:
-        folded = _fold_label(text[label.start + 1 : label.end - 1])
-        found.setdefault(folded, text[address.start : address.end])
-    return found
+    return {
+        _fold_label(text[label.start + 1 : label.end - 1]): text[address.start : address.end]
+        for label, address in reversed(outline.definitions)
+    }
 
 
 def _fold_label(label: str) -> str:

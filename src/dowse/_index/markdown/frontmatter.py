@@ -115,21 +115,21 @@ def _too_much(written: str, deep: re.Pattern[str]) -> str:
 
 
 def _read_toml(front: Frontmatter) -> None:
+    line = 1
     try:
         front.values = _by_key(tomllib.loads(front.written))
+        return
     except tomllib.TOMLDecodeError as error:
-        place = _TOML_PLACE.search(str(error))
-        line = int(place[1]) + 1 if place and place[1] else front.written.count("\n") + 1
-        cause = _TOML_PLACE.sub("", str(error))
+        place, cause = _TOML_PLACE.search(str(error)), _TOML_PLACE.sub("", str(error))
+        line += int(place[1]) if place and place[1] else front.written.count("\n")
         what = f"the frontmatter is not valid TOML ({cause}); fix it to have its fields found"
-        front.problems.append(Problem(line, what))
     except RecursionError:
-        front.problems.append(Problem(1, _TOO_DEEP))
+        what = _TOO_DEEP
     except ValueError:  # a number of thousands of digits
         what = (
             "the frontmatter holds a number that is too long; shorten it to have its fields found"
         )
-        front.problems.append(Problem(1, what))
+    front.problems.append(Problem(line, what))
 
 
 def _read_yaml(front: Frontmatter) -> None:
