@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from dowse._index.options import ChunkOptions, ReadOptions
 from dowse._index.prepare import FILE_STAGES, FileBatch, IndexStage, WorkerPool, prepare
-from dowse._index.scan import Changes, beginnings, scan
 from dowse._index.source.roots import Root
+from dowse._index.source.walk import Changes, beginnings, scan
 from dowse._model import (
     Announce,
     Batch,

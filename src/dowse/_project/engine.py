@@ -451,7 +451,7 @@ class Engine(AbstractContextManager["Engine"]):
 
     def status(self) -> Status:
         """Compare the index with its folder and with the settings."""
-        from dowse._index.scan import has_changed, scan  # noqa: PLC0415  searches walk no folder
+        from dowse._index.source.walk import has_changed, scan  # noqa: PLC0415  searches walk no folder
 
         options = self.settings.read
         with self.read(fitting=False) as reader:

@@ -15,6 +15,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -22,7 +23,6 @@ from msgspec import Struct
 
 from dowse._model import (
     Announce,
-    ChunkKey,
     Event,
     Matrix,
     ModelFit,
@@ -93,7 +93,10 @@ def _compared(
     reading: IndexReader, embedder: Embedder, default: Embedder, own: Sequence[_Own], name: str
 ) -> ModelFit | None:
     """Fit the line that gives a model's cosines the mean and spread of the default one's."""
-    known = _sampled_vectors(reading)
+    documents = [one.id for one in reading.catalogue.documents()]
+    keys = sorted(reading.catalogue.keys_of(documents).tolist())
+    drawn = random.Random(0).sample(keys, min(_SAMPLE, len(keys)))  # noqa: S311  repeatable
+    known = reading.vectors.of(drawn)
     sample = reading.catalogue.chunks(sorted(known))
     here = np.stack([known[one.key] for one in sample])
     there = _embedded(default, [one.embedding_text("title") for one in sample])
@@ -104,13 +107,6 @@ def _compared(
     wanted = _best(default, own, there, theirs)
     scale = pstdev(wanted) / spread
     return ModelFit(name, scale, fmean(wanted) - scale * fmean(cosines))
-
-
-def _sampled_vectors(reading: IndexReader) -> dict[ChunkKey, Vector]:
-    documents = [one.id for one in reading.catalogue.documents()]
-    keys = sorted(reading.catalogue.keys_of(documents).tolist())
-    drawn = random.Random(0).sample(keys, min(_SAMPLE, len(keys)))  # noqa: S311  repeatable
-    return reading.vectors.of(drawn)
 
 
 def _best(
@@ -153,11 +149,8 @@ def _own_queries(reading: IndexReader) -> list[_Own]:
     chosen = random.Random(0).sample(documents, min(_DRAWN, len(documents)))  # noqa: S311  repeatable
     found = [one for document in chosen for one in _headings(reading, document)]
     often = Counter(one.query.casefold() for one in found)
-    drawn: dict[str, _Own] = {}
-    for one in found:
-        if often[one.query.casefold()] == 1:
-            drawn.setdefault(one.document, one)
-    return list(drawn.values())[:_OWN]
+    drawn = (one for one in found if often[one.query.casefold()] == 1)
+    return [next(ones) for _, ones in groupby(drawn, lambda one: one.document)][:_OWN]
 
 
 def _headings(reading: IndexReader, document: str) -> Iterator[_Own]:

@@ -404,7 +404,10 @@ def find_marks(text: str, wanted: Wanted, terms_of: TermsOf) -> list[Mark]:
     """
     if not wanted.terms or not text:
         return []
-    return _merged([*_ideographic_marks(text, wanted), *_marks_of_words(text, wanted, terms_of)])
+    marks = list(_marks_of_words(text, wanted, terms_of))
+    if terms := [one for one in wanted.terms if not one.isascii() and CJK_CHARACTER.search(one)]:
+        marks += _ideographic_marks(text, terms)
+    return _merged(marks)
 
 
 def _marks_of_words(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Mark]:
@@ -427,10 +430,7 @@ def _marks_of_words(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Ma
                 yield Mark(first, first + min(len(core), _LONGEST_WORD), hits)
 
 
-def _ideographic_marks(text: str, wanted: Wanted) -> Iterator[Mark]:
-    terms = [t for t in wanted.terms if not t.isascii() and CJK_CHARACTER.search(t)]
-    if not terms:
-        return
+def _ideographic_marks(text: str, terms: Sequence[str]) -> Iterator[Mark]:
     # Terms may be single characters and pairs, overlapping each other. One that is a part of
     # another term, or is met inside a longer match, says little where it is alone.
     whole = "\n".join(terms)

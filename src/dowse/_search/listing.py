@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
@@ -99,14 +99,16 @@ def list_values(
 
 def list_fields(entries: Iterable[DocumentEntry], below: Sequence[str] = ()) -> list[FieldValues]:
     """Return the fields of the frontmatter with their values, most frequent first."""
-    given: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    given: defaultdict[str, list[Sequence[str]]] = defaultdict(list)
+    spelled: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for entry in _below(entries, below):
         for name, values in entry.fields.properties:
-            given.setdefault(fold(name), []).append((name, values))
-    fields = []
-    for rows in given.values():
-        name, _ = Counter(name for name, _ in rows).most_common(1)[0]
-        fields.append(FieldValues(name, len(rows), tuple(_counted(values for _, values in rows))))
+            given[fold(name)].append(values)
+            spelled[fold(name)][name] += 1
+    fields = (
+        FieldValues(spelled[name].most_common(1)[0][0], len(rows), tuple(_counted(rows)))
+        for name, rows in given.items()
+    )
     return sorted(fields, key=lambda one: (-one.documents, one.name))
 
 
@@ -144,13 +146,11 @@ VALUES: Mapping[Filter, Callable[[DocumentEntry], Iterable[str]]] = {
 
 def _counted(values_of_each: Iterable[Iterable[str]]) -> list[Counted]:
     """Tell how many documents have each value; values that differ in case alone are one."""
-    documents: Counter[str] = Counter()
-    spelled: dict[str, Counter[str]] = {}
+    spelled: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for values in values_of_each:
         for folded, value in {fold(value): value for value in values if value}.items():
-            documents[folded] += 1
-            spelled.setdefault(folded, Counter())[value] += 1
-    found = [Counted(spelled[one].most_common(1)[0][0], count) for one, count in documents.items()]
+            spelled[folded][value] += 1
+    found = [Counted(ways.most_common(1)[0][0], ways.total()) for ways in spelled.values()]
     return sorted(found, key=lambda one: (-one.documents, one.name))
 
 

@@ -6,8 +6,9 @@ import difflib
 import os.path
 import re
 import shlex
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -66,13 +67,9 @@ def _heading(headings: Sequence[Heading], text: str, wanted: str, start: int) ->
 
 def _slugs(headings: Sequence[Heading]) -> list[str]:
     """Spell the headings as addresses do; one that comes again gets a number, as on GitHub."""
-    seen: Counter[str] = Counter()
-    slugs = []
-    for heading in headings:
-        slug = _slug(heading.text)
-        slugs.append(f"{slug}-{seen[slug]}" if seen[slug] else slug)
-        seen[slug] += 1
-    return slugs
+    seen: defaultdict[str, Iterator[int]] = defaultdict(count)
+    numbered = ((slug, next(seen[slug])) for slug in (_slug(one.text) for one in headings))
+    return [f"{slug}-{number}" if number else slug for slug, number in numbered]
 
 
 def _slug(text: str) -> str:

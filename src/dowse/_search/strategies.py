@@ -393,16 +393,14 @@ def ties(scores: Scores) -> Iterator[Scores]:
 
 def complete_scores(search: SearchState) -> None:
     """Let every strategy score what only others found, so that scores can be compared."""
-    found, completed = search.found_keys(), []
-    for ranking in search.rankings:
-        strategy = next((one for one in STRATEGIES if one.name == ranking.strategy), None)
+    found, ranks = search.found_keys(), {one.name: one for one in STRATEGIES if not one.follows}
+    for place, ranking in enumerate(search.rankings):
+        strategy = ranks.get(ranking.strategy)
         missing = sorted(found.difference(key for key, _ in ranking.scores))
-        if strategy is not None and not strategy.follows and missing:
+        if strategy is not None and missing:
             keys = np.array(missing, dtype=np.int64)
             others = strategy.rank(search, len(missing), keys).scores
-            ranking = replace(ranking, others=others)  # noqa: PLW2901  the same one, completed
-        completed.append(ranking)
-    search.rankings = completed
+            search.rankings[place] = replace(ranking, others=others)
 
 
 # ── What documents are called: evidence that ranks nothing by itself ────────────────

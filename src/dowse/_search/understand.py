@@ -327,10 +327,8 @@ def _without_lost_phrases(query: Query, reading: IndexReader, analyzer: Analyzer
         and all(leaf.kind == "phrase" for leaf in leaves(one))
     ]
     lost = [one for one in wanted if not len(meeting([one], reading, analyzer))]
-    notices = []
-    for one in lost:
-        called = f"the phrase {_quoted(one)}" if _is_quoted(one) else one.written
-        notices.append(f"Nothing has {called}; its words were searched for instead.")
+    called = (f"the phrase {_quoted(one)}" if _is_quoted(one) else one.written for one in lost)
+    notices = [f"Nothing has {one}; its words were searched for instead." for one in called]
     left = [condition for condition in wanted if condition not in lost]
     if len(left) > 1 and not len(meeting(left, reading, analyzer)):
         lost = wanted

@@ -23,7 +23,7 @@ from dowse._model.ports import Analyzer
 from dowse._text.languages import COMMON_WORDS, STOPWORDS, language_of
 from dowse._text.matching import fold_word
 from dowse._text.options import BOOSTED, KeywordOptions
-from dowse._text.scripts import CJK_RUN, CjkTerms, one_width
+from dowse._text.scripts import CJK_RUN, KANA_CHARACTER, CjkTerms, one_width
 from dowse._util import limits
 
 _KNOWN_WORDS = 20_000
@@ -240,7 +240,8 @@ class WordTerms:
     def terms(self, text: str, japanese: bool | None = None) -> list[str]:
         """Return the terms of a text, in their order; if None, the text says if it is Japanese."""
         if not text.isascii():
-            japanese = self._cjk.is_japanese(text) if japanese is None else japanese
+            if japanese is None:  # kana tell to read the Chinese characters as Japanese, too
+                japanese = self._cjk.by_text and KANA_CHARACTER.search(text) is not None
             text = unicodedata.normalize("NFC", text)
         runs = (_RUN_WITH_SIGNS if _SIGNS.search(text) else _RUN).findall(text)
         return list(chain.from_iterable(map(self._of_run[bool(japanese)].__getitem__, runs)))

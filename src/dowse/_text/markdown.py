@@ -63,24 +63,18 @@ def pieces(text: str) -> list[Piece]:
         if end >= 0 and _FRONTMATTER_LINE.match(text[4:].partition("\n")[0]):
             body = text[end + 4 :].partition("\n")[2]
     number = text.count("\n") - body.count("\n")
-    for line in _without_comments(body).split("\n"):
+    # Comments are left out, with a mark for each line feed in them. A pattern would look for the
+    # end of a comment at every beginning that has none.
+    kept, done = [], 0
+    while (start := body.find("<!--", done)) >= 0 and (end := body.find("-->", start + 4)) >= 0:
+        kept += [body[done:start], _SWALLOWED * body.count("\n", start, end)]
+        done = end + 3
+    for line in "".join((*kept, body[done:])).split("\n"):
         number += line.count(_SWALLOWED)
         reader.take(line.replace(_SWALLOWED, ""), number)
         number += 1
     reader.end()
     return reader.found
-
-
-def _without_comments(text: str) -> str:
-    """Return the text without comments, with a mark for each line feed in them.
-
-    A pattern would look for the end of a comment at every beginning that has none.
-    """
-    kept, done = [], 0
-    while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        kept += [text[done:start], _SWALLOWED * text.count("\n", start, end)]
-        done = end + 3
-    return "".join((*kept, text[done:]))
 
 
 class _Reader(Struct):

@@ -170,7 +170,7 @@ class CjkTerms:
         # Two tokenizers draw the borders of words differently. Where the text decides which one
         # reads Chinese characters, a few of them in a query may be read otherwise than those of
         # the documents; each character by itself is what all readings have in common.
-        self._by_text = tokenizer == "auto"
+        self.by_text = tokenizer == "auto"
         self._common = not stopwords  # words too common to tell texts apart, too
         self._han = tokenizer if tokenizer in _PACKAGES else "chinese"
         self._used: list[str] = []  # the languages that are cut by a tokenizer
@@ -182,15 +182,8 @@ class CjkTerms:
                 f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
                 f'Install it with: pip install "{DISTRIBUTION}[cjk]"',
             )
-
-    @property
-    def versions(self) -> str:
-        """The packages that terms depend on, with their versions."""
-        return ", ".join(versions_of(language) for language in self._used)
-
-    def is_japanese(self, text: str) -> bool:
-        """Return whether others in a text tell to read its Chinese characters as Japanese."""
-        return self._by_text and not text.isascii() and KANA_CHARACTER.search(text) is not None
+        # The packages that terms depend on, with their versions.
+        self.versions = ", ".join(versions_of(language) for language in self._used)
 
     def terms(self, run: str, japanese: bool) -> Iterator[str]:
         """Yield the terms of a run, in a text that is Japanese or not known to be."""
@@ -207,7 +200,7 @@ class CjkTerms:
             tokenizer = _tokenizer(language)
             for start in range(0, len(piece), _LONGEST):
                 part = piece[start : start + _LONGEST]
-                yield from tokenizer.words(part, self._by_text, self._common)
+                yield from tokenizer.words(part, self.by_text, self._common)
 
 
 @cache

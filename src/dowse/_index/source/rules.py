@@ -7,7 +7,7 @@ import re
 import stat
 import string
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -262,10 +262,9 @@ def parse(data: bytes) -> list[Pattern]:
         kept = written.rstrip(b" ")
         if (len(kept) - len(kept.rstrip(b"\\"))) % 2:  # a space behind a backslash stays
             kept = written[: len(kept) + 1]
-        glob = kept.removeprefix(b"!")
-        if not line.startswith(b"#") and glob.removesuffix(b"/"):
-            pattern = Pattern(glob.removesuffix(b"/"), kept.startswith(b"!"), glob.endswith(b"/"))
-            patterns.append(pattern)
+        whole = kept.removeprefix(b"!")
+        if not line.startswith(b"#") and (glob := whole.removesuffix(b"/")):
+            patterns.append(Pattern(glob, kept.startswith(b"!"), whole.endswith(b"/")))
     return patterns
 
 
@@ -377,10 +376,5 @@ def _join_stars(tokens: list[bytes]) -> bytes:
 
 
 def _split(tokens: list[bytes], at: set[bytes]) -> list[list[bytes]]:
-    pieces: list[list[bytes]] = [[]]
-    for token in tokens:
-        if token in at:
-            pieces.append([])
-        else:
-            pieces[-1].append(token)
-    return pieces
+    cuts = [place for place, token in enumerate(tokens) if token in at]
+    return [tokens[a + 1 : b] for a, b in pairwise([-1, *cuts, len(tokens)])]

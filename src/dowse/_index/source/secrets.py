@@ -88,17 +88,14 @@ def redact(text: str, entries: Sequence[str]) -> tuple[str, int]:
             found += _windowed(expression, text, deadline)
         elif any(needle in text for needle in needles):
             found += (match.span() for match in expression.finditer(text))
-    spans: list[Span] = []
+    parts, end, count = [], 0, 0
     for start, stop in sorted(found):
-        if spans and start < spans[-1][1]:  # those that overlap are one
-            spans[-1] = spans[-1][0], max(spans[-1][1], stop)
-        else:
-            spans.append((start, stop))
-    parts, end = [], 0
-    for start, stop in spans:
-        parts += [text[end:start], PLACEHOLDER, "\n" * text.count("\n", start, stop)]
-        end = stop
-    return "".join([*parts, text[end:]]) if spans else text, len(spans)
+        if start >= end:  # those that overlap are one
+            parts += [text[end:start], PLACEHOLDER]
+            count += 1
+        parts.append("\n" * text.count("\n", max(start, end), stop))
+        end = max(end, stop)
+    return "".join([*parts, text[end:]]) if count else text, count
 
 
 @cache
