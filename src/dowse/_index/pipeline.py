@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -345,10 +346,9 @@ def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
         seed=_SEED,
         trials=1,
     )
-    groups: dict[int, list[str]] = {}
-    for name in sorted(found):
-        groups.setdefault(found[name], []).append(name)
-    largest_first = sorted(groups.values(), key=lambda group: (-len(group), group[0]))
+    by_group = sorted(found, key=lambda name: (found[name], name))
+    groups = [list(names) for _, names in groupby(by_group, found.__getitem__)]
+    largest_first = sorted(groups, key=lambda group: (-len(group), group[0]))
     return {name: rank for rank, group in enumerate(largest_first) for name in group}
 
 

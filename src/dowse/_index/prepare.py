@@ -176,16 +176,16 @@ def chunk_files(batch: FileBatch) -> int:
         with batch.or_left_out(source):
             deadline.resume()
             chunked = chunk(document, batch.chunk, deadline)
-            reasons = []
-            if text.secrets:
-                secrets = "1 secret was" if text.secrets == 1 else f"{text.secrets} secrets were"
-                reasons.append(f"{secrets} left out (read.redact).")
-            if text.encoding:
-                read_as = f"It is not UTF-8 and was read as {text.encoding}"
-                reasons.append(f"{read_as}; save it as UTF-8 to be sure.")
-            batch.secrets += text.secrets
-            batch.left_out += [LeftOut(source.id, reason, whole=False) for reason in reasons]
+            secrets = "1 secret was" if text.secrets == 1 else f"{text.secrets} secrets were"
+            read_as = f"It is not UTF-8 and was read as {text.encoding}"
+            reasons = {
+                f"{secrets} left out (read.redact).": text.secrets,
+                f"{read_as}; save it as UTF-8 to be sure.": text.encoding,
+            }
+            found = [reason for reason, is_so in reasons.items() if is_so]
+            batch.left_out += [LeftOut(source.id, reason, whole=False) for reason in found]
             batch.left_out += document.problems
+            batch.secrets += text.secrets
             batch.put.append(IndexedDocument(chunked, state))
     return sum(len(put.chunked.chunks) for put in batch.put)
 

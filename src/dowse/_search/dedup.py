@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta
@@ -251,15 +252,9 @@ def diversify(search: SearchState) -> None:
 
 def over_limit(documents: Sequence[str], limit: int) -> list[int]:
     """Find the places beyond the first `limit` of each document; a limit of 0 means none."""
-    if limit <= 0:
-        return []
-    seen: Counter[str] = Counter()
-    over: list[int] = []
-    for place, document in enumerate(documents):
-        seen[document] += 1
-        if seen[document] > limit:
-            over.append(place)
-    return over
+    seen: defaultdict[str, Iterator[int]] = defaultdict(count)
+    better = [next(seen[document]) for document in documents]  # results of the same document
+    return [place for place, number in enumerate(better) if 0 < limit <= number]
 
 
 def as_cosines(scores: Sequence[float], vectors: Sequence[Vector | None]) -> list[float]:

@@ -276,5 +276,4 @@ def reorder(
     mixed = [(1 - mix) * old + mix * new for old, new in zip(scores, new_scores, strict=False)]
     first = sorted(enumerate(mixed), key=lambda placed: -placed[1])
     cap = min(mixed, default=float("inf"))
-    rest = [(place, min(scores[place], cap)) for place in range(len(mixed), len(scores))]
-    return first + rest
+    return first + [(place, min(score, cap)) for place, score in enumerate(scores)][len(mixed) :]

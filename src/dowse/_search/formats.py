@@ -67,7 +67,10 @@ def count_tokens(text: str) -> int:
 
 def _costs(text: str) -> Iterator[tuple[int, int]]:
     """Find where each run of like characters ends, and how many tokens it takes."""
-    per_token = _PER_TOKEN | {"word": _letters_per_token(text)}
+    letters = _IN_ASCII if text.isascii() else _IN_OTHERS  # ASCII alone is often code
+    if len(_ENGLISH.findall(text)) * _ONE_IN >= text.count(" "):
+        letters = _IN_ENGLISH
+    per_token = _PER_TOKEN | {"word": letters}
     for match in _RUN.finditer(text):
         kind = match.lastgroup or "other"
         size = match.end() - match.start()
@@ -76,12 +79,6 @@ def _costs(text: str) -> Iterator[tuple[int, int]]:
             yield match.end(), 0 if match[0] == " " else 1
         else:
             yield match.end(), -int(-size // per_token[kind])
-
-
-def _letters_per_token(text: str) -> float:
-    if len(_ENGLISH.findall(text)) * _ONE_IN >= text.count(" "):
-        return _IN_ENGLISH
-    return _IN_ASCII if text.isascii() else _IN_OTHERS  # ASCII alone is often code
 
 
 def fit(texts: Sequence[str], max_tokens: int, around: Sequence[int] = ()) -> list[str | None]:

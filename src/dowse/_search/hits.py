@@ -137,21 +137,20 @@ def _shown(candidate: Candidate) -> tuple[int, int, str]:
 
 def _more(candidate: Candidate, first_line: int, last_line: int) -> tuple[OtherPassage, ...]:
     """List the other places of its document, without what is shown."""
-    scores = {one.stored.key: one.score for one in candidate.others}
-    elsewhere = [
-        one.stored
+    scores = {
+        one.stored.key: one.score
         for one in candidate.others
         if one.stored.chunk.first_line < first_line or one.stored.chunk.last_line > last_line
-    ]
+    }
+    elsewhere = [one.stored for one in candidate.others if one.stored.key in scores]
     runs: list[list[StoredChunk]] = []  # of passages that follow each other
     for one in sorted(elsewhere, key=_BY_START):
-        if runs and _touches(runs[-1][-1], one):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    order = {one.key: place for place, one in enumerate(elsewhere)}
+        if not runs or not _touches(runs[-1][-1], one):
+            runs.append([])
+        runs[-1].append(one)
+    order = list(scores).index  # best first
     more = []
-    for run in sorted(runs, key=lambda run: min(order[one.key] for one in run)):
+    for run in sorted(runs, key=lambda run: min(order(one.key) for one in run)):
         best = max(run, key=lambda one: scores[one.key])
         levels = zip(*(one.chunk.header_path for one in run), strict=False)
         shared = takewhile(lambda level: len(set(level)) == 1, levels)
@@ -453,11 +452,9 @@ def _merged(marks: list[Mark]) -> list[Mark]:
     """Put marks in their order; make one of those that touch or overlap."""
     merged: list[Mark] = []
     for mark in sorted(marks, key=lambda mark: (mark.start, mark.end)):
-        if merged and mark.start <= merged[-1].end:
-            last = merged[-1]
-            merged[-1] = Mark(last.start, max(last.end, mark.end), last.terms | mark.terms)
-        else:
-            merged.append(mark)
+        touches = bool(merged) and mark.start <= merged[-1].end
+        last = merged.pop() if touches else mark
+        merged.append(Mark(last.start, max(last.end, mark.end), last.terms | mark.terms))
     return merged
 
 

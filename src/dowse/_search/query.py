@@ -548,9 +548,8 @@ class _Interpreter(Struct, frozen=True):
         kind, phrase = SCOPES[piece.name], self._phrase(replace(piece, negated=False))
         if phrase is None:
             return Meaning(notice=f"{piece.written} demands nothing: such words are not indexed.")
-        parts = (phrase,)
-        made = Condition(kind, negated=piece.negated, written=piece.written, parts=parts)
-        return Meaning("" if piece.negated else piece.text, made)
+        condition = Condition(kind, negated=piece.negated, written=piece.written, parts=(phrase,))
+        return Meaning("" if piece.negated else piece.text, condition)
 
     def _property(self, piece: QueryPiece) -> Meaning:
         bracketed = piece.written.lstrip("-").startswith("[")

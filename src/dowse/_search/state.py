@@ -226,15 +226,12 @@ class SearchState(Struct):
 
     def drop(self, stage: str, reasons: dict[int, str]) -> None:
         """Take the candidates at these places out, each with the reason why."""
-        kept = []
-        for place, candidate in enumerate(self.candidates):
-            if place in reasons and place >= self.settled:
-                score = candidate.score
-                candidate.steps.append(Step(stage, score, score, reasons[place]))
-                self.dropped.append(candidate)
-            else:
-                kept.append(candidate)
-        self.candidates = kept
+        places = {place for place in reasons if place >= self.settled}
+        for place in sorted(places):
+            one = self.candidates[place]
+            one.steps.append(Step(stage, one.score, one.score, reasons[place]))
+            self.dropped.append(one)
+        self.candidates = [one for n, one in enumerate(self.candidates) if n not in places]
 
     def vectors(self) -> list[Vector | None]:
         """Look up the vector of each candidate, in their order."""

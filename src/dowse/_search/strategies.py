@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -472,18 +473,12 @@ def _listing(search: SearchState) -> Ranking:
     They are ordered by id, or with the newest first where a date is asked for. It has no row among
     the strategies: it ranks by nothing, so it has no weight, mode or switch.
     """
-    first: dict[str, int] = {}
-    for key, stored in search.stored(
-        search.among.tolist() if search.among is not None else []
-    ).items():
-        known = first.get(stored.document.id)
-        if known is None or stored.chunk.start < search.stored([known])[known].chunk.start:
-            first[stored.document.id] = key
-    in_order = sorted(first)
+    met = search.stored(search.among.tolist() if search.among is not None else []).values()
+    in_order = sorted(met, key=lambda one: (one.document.id, one.chunk.start))
+    first = [next(parts) for _, parts in groupby(in_order, lambda one: one.document.id)]
     if any(leaf.kind in _DATES for condition in search.conditions for leaf in leaves(condition)):
-        chosen = search.stored(list(first.values()))
-        in_order.sort(key=lambda document: -chosen[first[document]].document.modified)
-    scores = [(first[document], 1.0) for document in in_order]
+        first.sort(key=lambda one: -one.document.modified)
+    scores = [(one.key, 1.0) for one in first]
     if not search.has_words:
         return Ranking("listing", scores)  # the list of all, which can be counted
     return Ranking("listing", scores[: search.limit], cut=len(scores) > search.limit)

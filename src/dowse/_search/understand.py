@@ -58,8 +58,10 @@ def understand_query(search: SearchState) -> None:
     for one in STRATEGIES:
         if one.uses == "vectors":  # chunks that have one already are not better than the rest
             search.weights[one.name] *= parts.embedded
-    if mode.hypothesis:
-        search.query = _as_answer(search)
+    if mode.hypothesis:  # all words are taken as they are: in an answer nothing is a sign
+        terms, has_words = parts.analyzer.query_terms(written), any(map(str.isalnum, written))
+        notices = () if has_words else ("The hypothesis has no words to search for.",)
+        search.query = Query(written, written, tuple(terms), (), notices=notices)
     else:
         reader, analyzer = search.reader, parts.analyzer
 
@@ -81,15 +83,6 @@ def understand_query(search: SearchState) -> None:
         search.notices += search.query.notices
     search.conditions = (*filters, *search.query.conditions)
     search.embedded_text = search.query.text
-
-
-def _as_answer(search: SearchState) -> Query:
-    """Take all words as they are: in an answer nothing is a sign."""
-    written = search.request.query
-    terms = tuple(search.parts.analyzer.query_terms(written))
-    asked = any(map(str.isalnum, written))
-    notices = () if asked else ("The hypothesis has no words to search for.",)
-    return Query(written, written, terms, (), notices=notices)
 
 
 def _languages(query: Query, reading: IndexReader) -> tuple[str, ...]:
@@ -212,11 +205,13 @@ def _replace_missing(
         for written, term in reversed(list(_plain_words(query, analyzer)))
         if term in missing and len(written) >= 3
     }
-    found: dict[str, list[str]] = {}
-    for term in [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]:
-        words = _instead(unknown[term], term, len(missing) == len(query.terms), reading, analyzer)
-        if words:
-            found[term] = words
+    looked_up = [term for term in query.terms if term in unknown][:_MOST_LOOKUPS]
+    all_lost = len(missing) == len(query.terms)
+    found = {
+        term: words
+        for term in looked_up
+        if (words := _instead(unknown[term], term, all_lost, reading, analyzer))
+    }
     notices = [
         f'Nothing has "{unknown[term]}"; searched for {listed(words)} instead.'
         for term, words in found.items()

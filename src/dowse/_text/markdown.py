@@ -495,9 +495,8 @@ def comments(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
     while found := _START.search(text, end):
         if fence := found["fence"]:
             shortest = unclosed.get(fence[0], len(fence) + 1)
-            close = None
-            if len(fence) < shortest:
-                close = closing_fence(fence).search(text, found.end())
+            closing = closing_fence(fence) if len(fence) < shortest else None
+            close = closing.search(text, found.end()) if closing else None
             if close is None:  # a fence that is not closed here is none
                 unclosed[fence[0]] = min(len(fence), shortest)
             end = close.end() if close else found.end("fence")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from dowse._text.scripts import late_pattern
 
@@ -36,11 +37,7 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 def split_sentences(text: str) -> Iterator[str]:
     """Yield the text in sentences; nothing is left out, and the last one may have no end."""
-    start = 0
-    for end in sentence_ends(text):
-        yield text[start:end]
-        start = end
-    yield text[start:]
+    yield from (text[a:b] for a, b in pairwise([0, *sentence_ends(text), len(text)]))
 
 
 def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:

@@ -380,14 +380,13 @@ def read_references(
 
 def _parts(text: str, place: Stretch) -> Iterator[Stretch]:
     """Yield a stretch of prose, in parts of whole lines or words where it is very long."""
-    start = place.start
-    while place.end - start > limits.PROSE:
-        most = start + limits.PROSE
-        end = max(text.rfind(blank, start, most) + 1 for blank in ("\n", " "))
-        end = end if end > start else most
-        yield place._replace(start=start, end=end)
-        start = end
-    yield place._replace(start=start)
+    while place.end - place.start > limits.PROSE:
+        most = place.start + limits.PROSE
+        end = max(text.rfind(blank, place.start, most) + 1 for blank in ("\n", " "))
+        end = end if end > place.start else most
+        yield place._replace(end=end)
+        place = place._replace(start=end)
+    yield place
 
 
 def _read_prose(prose: str, place: Stretch, definitions: Definitions, found: _Collector) -> None:

@@ -221,9 +221,8 @@ def _slides(data: bytes) -> str:
 
     def heading(match: re.Match[str]) -> str:
         number, title = match.groups()
-        if title and number == "1":
-            return f"# {title}"
-        return f"## Slide {number}: {title}" if title else f"## Slide {number}\n"
+        slide = f"## Slide {number}: {title}" if title else f"## Slide {number}\n"
+        return f"# {title}" if title and number == "1" else slide
 
     return _SLIDE.sub(heading, _converted(data, "pptx").markdown)
 
