@@ -223,7 +223,11 @@ def _as_written(
     document = document or _by_link(reading, link)
     document = document or _by_title(reading, link.target or name) or _by_title(reading, name)
     if document is None:
-        raise _not_found(reading, name)
+        entries = reading.catalogue.documents()
+        near = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3]
+        near = near or _near(entries, name)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
+        raise NotFound(f"There is no document {name!r}.", hint)
     if not link.anchor:
         return document, 1, None
     found = lines_of_anchor(document.entry.id, document.text, link.anchor)
@@ -293,15 +297,6 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
         total_lines=len(lines),
         text=text,
     )
-
-
-def _not_found(reading: IndexReader, name: str) -> NotFound:
-    entries = reading.catalogue.documents()
-    near = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3] or _near(
-        entries, name
-    )
-    hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
-    return NotFound(f"There is no document {name!r}.", hint)
 
 
 def _near(entries: Sequence[DocumentEntry], name: str) -> list[str]:

@@ -412,11 +412,6 @@ _PARTS = re.compile(r"[/.]")  # folders, and the levels of names such as `topic.
 _BETWEEN_WORDS = re.compile(r"[-_./]+")
 
 
-def _titles(_: IndexReader, documents: Mapping[str, Fields]) -> _Names:
-    for document, fields in documents.items():
-        yield from ((document, title) for title in (fields.title, *fields.aliases))
-
-
 def _paths(_: IndexReader, documents: Mapping[str, Fields]) -> _Names:
     for document in documents:
         path = document.rpartition(".")[0]
@@ -433,7 +428,15 @@ class NameEvidence(Struct, frozen=True):
 
 
 NAMES = (
-    NameEvidence("title", _titles, "by words of the title"),
+    NameEvidence(
+        "title",
+        lambda _, documents: (
+            (document, name)
+            for document, fields in documents.items()
+            for name in (fields.title, *fields.aliases)
+        ),
+        "by words of the title",
+    ),
     NameEvidence("path", _paths, "by words of the path"),
     NameEvidence(
         "links",

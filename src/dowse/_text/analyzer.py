@@ -325,26 +325,21 @@ def _bare(piece: str) -> str:
 _IDENTIFIER = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:(?:::|\.|->)\w+)*")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|\?+")
 _SNAKE = re.compile(r"[^\W\d_][^\W_]*(?:_+[^\W\d_][^\W_]*)+")
-
-
-def split_identifier(name: str) -> list[str]:
-    """Split an identifier into words, in lower case: `HTTPResponse_v2` is http response v 2."""
-    shape = name if name.isascii() else "".join(map(_shape, name))
-    return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
-
-
+# An ASCII character that is cut alike; "?" for letters without case.
 _SHAPES = (
     (str.isupper, "A"),
     (str.istitle, "A"),
     (str.islower, "a"),
     (str.isdecimal, "0"),
-    (str.isalnum, "?"),  # letters without case
+    (str.isalnum, "?"),
 )
 
 
-def _shape(character: str) -> str:
-    """Return an ASCII character that is cut alike."""
-    return next((shape for has_it, shape in _SHAPES if has_it(character)), "_")
+def split_identifier(name: str) -> list[str]:
+    """Split an identifier into words, in lower case: `HTTPResponse_v2` is http response v 2."""
+    cut_alike = (next((sign for is_so, sign in _SHAPES if is_so(one)), "_") for one in name)
+    shape = name if name.isascii() else "".join(cut_alike)
+    return [name[match.start() : match.end()].casefold() for match in _CAMEL.finditer(shape)]
 
 
 def joined(name: str) -> list[str]:

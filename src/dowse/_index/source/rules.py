@@ -133,9 +133,12 @@ class Gate:
         parts = path.split("/")
         try:
             for number, name in enumerate(parts, 1):
-                is_last = number == len(parts)
-                ignores = self._rules_in(base, ignores)
-                below = base + name
+                is_last, below = number == len(parts), base + name
+                if base not in self._entered:
+                    folder = os.path.realpath(Path(self._folder, base))
+                    inside = is_inside(folder, self._folder)
+                    self._entered[base] = self.enter(folder, base, ignores) if inside else ignores
+                ignores = self._entered[base]
                 if not self.sees(name) or ignores.ignore(below, is_folder or not is_last):
                     return None
                 if not is_last:
@@ -144,13 +147,6 @@ class Gate:
         except Unreadable:
             return None
         return chosen
-
-    def _rules_in(self, base: str, outer: Ignores) -> Ignores:
-        if base not in self._entered:
-            folder = os.path.realpath(Path(self._folder, base))
-            inside = is_inside(folder, self._folder)
-            self._entered[base] = self.enter(folder, base, outer) if inside else outer
-        return self._entered[base]
 
 
 def is_inside(path: str, folder: str) -> bool:
