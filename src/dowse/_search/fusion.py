@@ -99,9 +99,8 @@ def dynamic_weights(
     old, new = {}, {}
     for ranking in rankings:
         if ranking.scores:
-            factor, variance = 1.0, _variance(ranking.scores)
-            if variance < variance_threshold:
-                factor = min(1.0, max(min_factor, variance / variance_threshold))
+            share = _variance(ranking.scores) / variance_threshold
+            factor = min(1.0, max(min_factor, share))
             old[ranking.strategy] = weights.get(ranking.strategy, 1.0)
             new[ranking.strategy] = old[ranking.strategy] * factor
     total = math.fsum(new.values())

@@ -16,7 +16,7 @@ import re
 import select
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -232,8 +232,14 @@ def _pages(data: bytes) -> str:
     import pypdfium2  # type: ignore[import-untyped]  # noqa: PLC0415  only conversions need it
 
     try:
+        pages = []
         with pypdfium2.PdfDocument(data) as whole:
-            pages = [_converted(page, "pdf").markdown for page in _single_pages(whole)]
+            for index in range(len(whole)):  # markitdown joins pages without a trace
+                with whole.new() as single:
+                    single.import_pages(whole, [index])
+                    buffer = io.BytesIO()
+                    single.save(buffer)
+                pages.append(_converted(buffer.getvalue(), "pdf").markdown)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise Unreadable(_LOCKED) from error
@@ -243,16 +249,6 @@ def _pages(data: bytes) -> str:
     if not any(pages):
         raise Unreadable("It holds no text; pages that were scanned need text recognition first.")
     return "\n\n".join(f"## Page {n}\n\n{page}" for n, page in enumerate(pages, 1) if page)
-
-
-def _single_pages(whole: Any) -> Iterator[bytes]:
-    """Yield the PDF cut into documents of one page, as markitdown joins pages without a trace."""
-    for index in range(len(whole)):
-        with whole.new() as single:
-            single.import_pages(whole, [index])
-            buffer = io.BytesIO()
-            single.save(buffer)
-        yield buffer.getvalue()
 
 
 _BY_KIND = {

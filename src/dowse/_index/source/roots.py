@@ -80,8 +80,6 @@ class Root(Struct, frozen=True):
 
 def document_id(root: Root, below: str) -> str | None:
     """Return the id for a path below a root; None when its name cannot be written as UTF-8."""
-    if below.isascii():
-        return root.prefix + below
     try:
         below.encode()
     except UnicodeEncodeError:
