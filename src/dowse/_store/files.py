@@ -76,7 +76,9 @@ def tantivy_errors(folder: Path) -> Iterator[None]:
     except ValueError as error:
         says = str(error)
         no_space = any(f"os error {n}" in says or f"code: {n}," in says for n in _NO_SPACE)
-        if no_space or _is_full(folder):
+        with suppress(OSError):  # when a thread of tantivy fails, it does not say why
+            no_space |= shutil.disk_usage(folder).free < _LITTLE
+        if no_space:
             raise _full(folder) from error
         raise replica_damaged(f"{folder} cannot be used: {error}.") from error
 
@@ -88,8 +90,7 @@ def error_code(error: sqlite3.Error) -> int:
 
 def check_kind(path: Path, *, folder: bool) -> None:
     """Raise `Damaged` when something else is where a folder, or a file, of an index should be."""
-    is_there = path.is_symlink() or path.exists()
-    if is_there and not (path.is_dir() if folder else path.is_file()):
+    if os.path.lexists(path) and not (path.is_dir() if folder else path.is_file()):
         raise database_damaged(f"{path} is not a {'folder' if folder else 'file'}.")
 
 
@@ -129,14 +130,6 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> DowseError:
             "Look at the disk: is it there, is it healthy, is there space?",
         )
     return database_damaged(f"{path} cannot be used: {error}.")
-
-
-def _is_full(folder: Path) -> bool:
-    """Tell whether a disk has no room, which tantivy does not say when a thread of it fails."""
-    try:
-        return shutil.disk_usage(folder).free < _LITTLE
-    except OSError:
-        return False
 
 
 def _full(path: Path) -> Unwritable:

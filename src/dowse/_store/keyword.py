@@ -229,8 +229,7 @@ class KeywordIndex:
             keys, scores = self._fetch(query, count)
             found = list(zip(keys, scores, strict=True))
             if among is not None:
-                allowed = members(np.array(keys, np.int64), among)
-                found = list(compress(found, allowed.tolist()))
+                found = list(compress(found, members(np.array(keys, np.int64), among).tolist()))
             # Whatever ties with the last one that fits must have been fetched.
             if len(keys) < count or (len(found) >= limit and found[limit - 1][1] > scores[-1]):
                 return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]

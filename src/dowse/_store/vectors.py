@@ -138,8 +138,9 @@ class VectorIndex:
 
     @cached_property
     def _matrix(self) -> Matrix:
-        vectors = [block for one in self._segments for block in one.vectors.blocks()]
-        return np.concatenate(vectors).astype(np.float32)
+        return np.concatenate(
+            [block for one in self._segments for block in one.vectors.blocks()]
+        ).astype(np.float32)
 
     def _rows_of(self, keys: Keys) -> Rows:
         segments = zip(self._starts, self._segments, strict=False)
@@ -170,15 +171,13 @@ class VectorIndex:
                 likely = rows[smallest(distance[rows], count)]
             else:
                 distance[self._dead] = np.iinfo(np.uint16).max
-                nearest = smallest(distance, count)
-                likely = np.setdiff1d(nearest, self._dead, assume_unique=True)
-        nearness = estimates(self._codes_of(likely), vector @ rotation)
-        return likely[smallest(-nearness, max(_RESCORED, 10 * limit))]
+                likely = np.setdiff1d(smallest(distance, count), self._dead, assume_unique=True)
+        far = -estimates(self._codes_of(likely), vector @ rotation)
+        return likely[smallest(far, max(_RESCORED, 10 * limit))]
 
     def _codes_of(self, rows: Rows) -> Codes:
         """Read the codes of some rows, which must ascend."""
-        picked = [segment.codes[:, places] for segment, places in self._places(rows)]
-        return np.concatenate(picked, axis=1)
+        return np.concatenate([one.codes[:, places] for one, places in self._places(rows)], axis=1)
 
     def _gather(self, rows: Rows) -> Matrix:
         """Read the vectors of some rows, which must ascend."""

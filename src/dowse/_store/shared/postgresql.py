@@ -45,6 +45,7 @@ from dowse._store.shared.engine import (
 )
 from dowse._store.sql.database import SCHEMA_FILES, Database, Fresh, Statements, schema_file
 from dowse._store.sql.reader import SqlDocumentTable
+from dowse._store.sql.sqlite import format_of
 from dowse._store.sql.writer import SqlWriter, TableWriter
 from dowse._store.store import SqlStore, check_tables, replicas_in
 from dowse._util.process import command_name
@@ -404,14 +405,11 @@ def _prepare(connection: PostgresConnection) -> bool:
 
 
 def _format(connection: PostgresConnection) -> str | None:
-    schema = connection.address.schema
     known = connection.execute(
-        "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'meta'", (schema,)
+        "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'meta'",
+        (connection.address.schema,),
     ).fetchone()
-    if known is None:
-        return None
-    row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
-    return str(row[0]) if row else "unknown"
+    return (format_of(connection) or "unknown") if known else None
 
 
 def _create(connection: PostgresConnection) -> None:
@@ -783,9 +781,6 @@ def _where(within: Filter) -> tuple[str, list[list[int]]]:
 
 # ── What the settings ask for ─────────────────────────────────────────────
 
-_LOCAL = "search"
-"""The folder of a project in which the indexes of this machine are."""
-
 
 def open_store(  # noqa: PLR0917
     options: StoreOptions,
@@ -801,7 +796,8 @@ def open_store(  # noqa: PLR0917
         parameters["sslrootcert"] = "system"
     server = PostgresSchema(Address(options.url, parameters, name, options.timeout), note_down)
     if options.search == "local":
-        replicas = replicas_in(project / _LOCAL, analyzer, announce, follow=True)
+        # The indexes of this machine are in the folder of the project.
+        replicas = replicas_in(project / "search", analyzer, announce, follow=True)
         return PostgresStore(server, replicas, analyzer)
     if options.engine is None:
         return PostgresStore(server, EngineIndexes(options.search, PgVector, analyzer), analyzer)

@@ -343,8 +343,8 @@ def is_sound(vector: object, checksum: int | None) -> bool:
 
 def document_sum(connection: SqlConnection, key: int) -> int:
     """Compute the checksum of a document and all of its parts, as they are in the tables now."""
-    rows = [connection.execute(query, (key,)).fetchall() for query in _DOCUMENT]
-    return sum_of(msgspec.msgpack.encode(rows))
+    parts = [connection.execute(query, (key,)).fetchall() for query in _DOCUMENT]
+    return sum_of(msgspec.msgpack.encode(parts))
 
 
 def keep_document_sums(connection: SqlConnection, keys: Iterable[int]) -> None:

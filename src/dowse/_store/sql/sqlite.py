@@ -29,6 +29,7 @@ from dowse._store.files import (
 from dowse._store.sql.database import (
     ROOTS,
     SCHEMA_FILES,
+    SqlConnection,
     decoded_roots,
     keep_document_sums,
     schema_file,
@@ -220,24 +221,20 @@ def create(path: Path) -> None:
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
-            _create_once(path)
+            with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as new:
+                if _is_empty(new):
+                    new.execute("PRAGMA journal_mode = WAL")
+                    new.execute("BEGIN IMMEDIATE")
+                    if _is_empty(new):  # still: another process may have been faster
+                        _fill(new)
+                    new.execute("COMMIT")
+                    sync_folder(path.parent)
         except sqlite3.OperationalError as error:
             if error_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)  # SQLite does not wait by itself while a log is being set up
         else:
             return
-
-
-def _create_once(path: Path) -> None:
-    with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
-        if _is_empty(connection):
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            if _is_empty(connection):  # still: another process may have been faster
-                _fill(connection)
-            connection.execute("COMMIT")
-            sync_folder(path.parent)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -253,7 +250,7 @@ def _fill(connection: sqlite3.Connection) -> None:
     )
 
 
-def format_of(connection: sqlite3.Connection) -> str | None:
+def format_of(connection: SqlConnection) -> str | None:
     """Read the version of a database's schema, as it says itself."""
     found = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
     return None if found is None else str(found[0])

@@ -160,8 +160,8 @@ class SqlWriter:
     def _keep_embedded(self, change: TableWriter) -> None:
         """Note whether every chunk still has a vector, where that was so before a change."""
         generation, model = self.catalogue.generation, self._sql.model()[0]
-        before = _all_embedded(generation - 1, model)
-        if self._sql.meta(_EMBEDDED) == before and not change.leaves_waiting(model):
+        was_so = self._sql.meta(_EMBEDDED) == _all_embedded(generation - 1, model)
+        if was_so and not change.leaves_waiting(model):
             self._set_meta(_EMBEDDED, _all_embedded(generation, model))
 
     def pending(self) -> frozenset[Maintenance]:
@@ -494,7 +494,7 @@ class TableWriter:
         return keys
 
     def _put_links(self, source: int, document: Document) -> None:
-        first = self._column("SELECT coalesce(max(key), 0) + 1 FROM links")[0]
+        (first,) = self._row("SELECT coalesce(max(key), 0) + 1 FROM links")
         links = list(enumerate(document.links, first))
         self._connection.executemany(
             "INSERT INTO links (key, source, kind, target, anchor, label, line)"
