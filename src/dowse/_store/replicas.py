@@ -30,10 +30,7 @@ from dowse._store.files import (
 from dowse._store.sql.database import Database, SqlConnection, Statements
 from dowse._store.sql.reader import (
     ConditionCache,
-    SqlDocumentTable,
-    SqlLinks,
-    SqlTextVectors,
-    SqlVocabulary,
+    SqlTables,
 )
 from dowse._util.files import close_tree, replace_file, sync_folder
 from dowse.errors import Damaged, Locked
@@ -196,11 +193,12 @@ class Indexes(NamedTuple):
 
     def reader(self, sql: Statements) -> IndexReader:
         """Read the index: the tables in one transaction, and the replicas at its generation."""
+        tables = SqlTables(sql)
         return IndexReader(
-            SqlDocumentTable(sql),
-            SqlLinks(sql),
-            SqlVocabulary(sql),
-            SqlTextVectors(sql),
+            tables,
+            tables,
+            tables,
+            tables,
             self.keyword,
             self.vectors,
             partial(self.conditions.matching, sql, self.keyword.phrase),

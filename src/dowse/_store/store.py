@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from dowse import DISTRIBUTION
 from dowse._model import Announce, Finding, silent
@@ -39,7 +38,7 @@ from dowse._store.sql.database import (
     is_sound,
     sum_of,
 )
-from dowse._store.sql.reader import NamedRow, SqlDocumentTable, SqlLinks, name_of
+from dowse._store.sql.reader import NamedRow, SqlTables, name_of
 from dowse._store.sql.sqlite import (
     FORMAT,
     Connections,
@@ -282,13 +281,11 @@ def _unreadable(error: Exception) -> Finding:
 
 def _read_everything(sql: Statements) -> None:
     """Read every row as a search would; raise `Damaged` when a value is of another kind."""
-    catalogue, links = SqlDocumentTable(sql), SqlLinks(sql)
-    catalogue.counts()
-    catalogue.files()
-    for entry in catalogue.documents():
-        catalogue.document(entry.id)
-    links.all()
-    links.communities()
+    tables = SqlTables(sql)
+    for read in (tables.counts, tables.files, tables.all, tables.communities):
+        read()
+    for entry in tables.documents():
+        tables.document(entry.id)
     sql.rows(tuple[str, int], "SELECT term, count FROM terms")
     sql.rows(tuple[int, str], "SELECT document, value FROM facets")
     sql.rows(tuple[int, str], "SELECT chunk, language FROM code_blocks")
@@ -341,8 +338,12 @@ class Note(Struct, frozen=True):
     @property
     def options(self) -> StoreOptions:
         """Return what is needed to reach the index."""
-        ours = {name: value for name, value in asdict(self).items() if name not in {"name", "made"}}
-        return StoreOptions(**ours)
+        return StoreOptions(
+            url=self.url,
+            token_env=self.token_env,
+            search=self.search,
+            search_token_env=self.search_token_env,
+        )
 
 
 class Places:

@@ -451,8 +451,8 @@ class _Searcher:
         count = min(engine.most, int(1.2 * limit / share) + _SLACK)
         while True:
             found = engine.search(built.name, using, query, count, allowed)
-            known = score(self._confirmed(found, among))
-            best = sorted(known, key=lambda one: (-one[1], one[0]))[:limit]
+            confirmed = score(self._confirmed(found, among))
+            best = sorted(confirmed, key=lambda one: (-one[1], one[0]))[:limit]
             # Whatever ties with the last one that fits must have been fetched.
             enough = len(best) == limit and best[-1][1] > found[-1][1] + _TIE
             if len(found) < count or enough:

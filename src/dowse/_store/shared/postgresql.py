@@ -44,7 +44,7 @@ from dowse._store.shared.engine import (
     SearchEngine,
 )
 from dowse._store.sql.database import SCHEMA_FILES, Database, Fresh, Statements, schema_file
-from dowse._store.sql.reader import SqlDocumentTable
+from dowse._store.sql.reader import SqlTables
 from dowse._store.sql.sqlite import format_of
 from dowse._store.sql.writer import SqlWriter, TableWriter
 from dowse._store.store import SqlStore, check_tables, replicas_in
@@ -537,7 +537,7 @@ class PostgresStore(SqlStore):
     def roots(self) -> list[str]:
         """Return the folders that the index was made of, as far as it knows."""
         with self._server.borrow() as connection:
-            return SqlDocumentTable(Statements(connection, self._server.errors)).roots()
+            return SqlTables(Statements(connection, self._server.errors)).roots()
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:

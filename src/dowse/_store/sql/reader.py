@@ -220,8 +220,6 @@ EntryRow = tuple[str, str, str, Moment, int, int, int]
 CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
 """The columns of a `Chunk`."""
 
-_SectionRow = tuple[str, str, int, int, int, int]
-
 ChunkRow = tuple[str, str, str, int, int, int, int, int]
 """The values in `CHUNK`."""
 
@@ -246,7 +244,8 @@ def entry_of(row: EntryRow) -> DocumentEntry:
     return DocumentEntry(document_id, short, decoded, modified, size, mtime_ns, chunks)
 
 
-def _section(row: _SectionRow) -> Section:
+def section_of(row: tuple[str, str, int, int, int, int]) -> Section:
+    """Make a section."""
     return Section(row[0], headings(row[1]), *row[2:])
 
 
@@ -266,13 +265,17 @@ def name_of(row: NamedRow) -> tuple[ChunkKey, Name]:
     return key, Name(kind, headings(path), start, line)
 
 
+_AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
+_MOST_LABELS = 500  # links to one document whose texts are looked at: an index page has thousands
+_AFTER_ALL = "\U0010ffff"  # sorts behind every letter
+_SEPARATOR = "\x1f"  # between words that are handed over as one string; no word holds it
 _LAST = "CAST(x'ff' AS TEXT)"  # comes after every character
 _TextRow = tuple[int, str, str, str, str, Moment, int, int, int]
 """The key of a document, its text, and what the index lists of it."""
 
 
-class SqlDocumentTable(Struct, frozen=True):
-    """The documents and their chunks."""
+class SqlTables(Struct, frozen=True):
+    """The documents and their chunks, their links, their words, and the vectors of texts."""
 
     _sql: Statements
 
@@ -355,7 +358,7 @@ class SqlDocumentTable(Struct, frozen=True):
             self._sql.made(entry_of, EntryRow, columns, key)[0],
             text,
             body,
-            tuple(self._sql.made(_section, _SectionRow, sections, key)),
+            tuple(self._sql.made(section_of, tuple[str, str, int, int, int, int], sections, key)),
             tuple(self._sql.made(chunk_of, ChunkRow, chunks, key)),
         )
         if {chunk.section for chunk in found.chunks} - {one.id for one in found.sections}:
@@ -422,18 +425,7 @@ class SqlDocumentTable(Struct, frozen=True):
             json.dumps(list(document_ids)),
         )
 
-
-# ── Links ─────────────────────────────────────────────────────────────────
-
-
-MOST_LABELS = 500
-"""Links that lead to one document whose texts are looked at: an index page may have thousands."""
-
-
-class SqlLinks(Struct, frozen=True):
-    """How the documents hang together."""
-
-    _sql: Statements
+    # ── Links ──
 
     def all(self) -> list[Edge]:
         """List all links, by source and line."""
@@ -458,7 +450,7 @@ class SqlLinks(Struct, frozen=True):
             "SELECT DISTINCT id, label FROM (SELECT d.id, l.label,"
             " row_number() OVER (PARTITION BY l.leads ORDER BY l.key) AS number"
             " FROM documents d JOIN links l ON l.leads = d.key WHERE l.label != '' AND d.id IN"
-            f" (SELECT value FROM json_each(?))) AS led WHERE number <= {MOST_LABELS}"
+            f" (SELECT value FROM json_each(?))) AS led WHERE number <= {_MOST_LABELS}"
             " ORDER BY id, label",
             json.dumps(list(document_ids)),
         )
@@ -468,17 +460,7 @@ class SqlLinks(Struct, frozen=True):
         query = "SELECT d.id, c.community FROM communities c JOIN documents d ON d.key = c.document"
         return dict(self._sql.rows(tuple[str, int], query))
 
-
-# ── Words ─────────────────────────────────────────────────────────────────
-
-_AFTER_ALL = "\U0010ffff"  # sorts behind every letter
-_SEPARATOR = "\x1f"  # between words that are handed over as one string; no word holds it
-
-
-class SqlVocabulary(Struct, frozen=True):
-    """The words of all documents."""
-
-    _sql: Statements
+    # ── Words ──
 
     def most_frequent(self, size: int) -> list[str]:
         """List the most frequent words, most frequent first."""
@@ -500,9 +482,12 @@ class SqlVocabulary(Struct, frozen=True):
     def spelled_like(self, word: str, limit: int) -> list[str]:
         """List words that are spelled nearly so, nearest first, then most frequent."""
         folded = fold_word(word)
-        slips = slips_in(folded)
+        slips = (len(folded) >= 4) + (len(folded) >= 8)
         if not slips:
             return []
+        # Loaded when a word is misspelled, which most commands never meet.
+        from rapidfuzz import distance, process  # noqa: PLC0415
+
         # As one string: to hand over a hundred thousand rows takes longer than to compare them.
         ((together,),) = self._sql.rows(
             tuple[str | None],
@@ -511,7 +496,11 @@ class SqlVocabulary(Struct, frozen=True):
             len(folded) - slips,
             len(folded) + slips,
         )
-        distances = nearly(folded, (together or "").split(_SEPARATOR))
+        known = (together or "").split(_SEPARATOR)
+        near = process.extract(
+            folded, known, scorer=distance.OSA.distance, score_cutoff=slips, limit=None
+        )
+        distances = {other: int(apart) for other, apart, _ in near if other != folded}
         counted = self._sql.rows(
             tuple[str, int],
             "SELECT term, count FROM terms WHERE term IN (SELECT value FROM json_each(?))",
@@ -520,32 +509,7 @@ class SqlVocabulary(Struct, frozen=True):
         counted.sort(key=lambda row: (distances[row[0]], -row[1], row[0]))
         return [term for term, _ in counted[: max(0, limit)]]
 
-
-def slips_in(word: str) -> int:
-    """Count how many slips are forgiven in a word."""
-    return (len(word) >= 4) + (len(word) >= 8)
-
-
-def nearly(word: str, known: Sequence[str]) -> dict[str, int]:
-    """Find the known words that are spelled nearly as a word is, with their distance to it."""
-    # Loaded when a word is misspelled, which most commands never meet.
-    from rapidfuzz import distance, process  # noqa: PLC0415
-
-    found = process.extract(
-        word, known, scorer=distance.OSA.distance, score_cutoff=slips_in(word), limit=None
-    )
-    return {other: int(slips) for other, slips, _ in found if other != word}
-
-
-# ── Vectors of texts ──────────────────────────────────────────────────────
-
-_AT_ONCE = 500  # values bound to one statement: old builds of SQLite take 999
-
-
-class SqlTextVectors(Struct, frozen=True):
-    """The vectors of the model that the index was built with."""
-
-    _sql: Statements
+    # ── Vectors of texts ──
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """Read the vectors of these text keys, as far as there are any."""

@@ -44,10 +44,7 @@ from dowse._store.sql.database import (
     sum_of,
 )
 from dowse._store.sql.reader import (
-    SqlDocumentTable,
-    SqlLinks,
-    SqlTextVectors,
-    SqlVocabulary,
+    SqlTables,
     facets_of,
 )
 from dowse._text.analyzer import terms_of
@@ -87,10 +84,11 @@ class SqlWriter:
         self._analyzer = analyzer
         self._replicas = replicas
         self._sql = Statements(connection, errors)
-        self.catalogue: DocumentTable = SqlDocumentTable(self._sql)
-        self.links: Links = SqlLinks(self._sql)
-        self.vocabulary: Vocabulary = SqlVocabulary(self._sql)
-        self.text_vectors: TextVectors = _WriterVectors(self._sql, self._set_meta)
+        tables = _WriterTables(self._sql, self._set_meta)
+        self.catalogue: DocumentTable = tables
+        self.links: Links = tables
+        self.vocabulary: Vocabulary = tables
+        self.text_vectors: TextVectors = tables
 
     def start(self, stamp: Stamp) -> None:
         """Empty the index and stamp it; known vectors are kept.
@@ -235,7 +233,7 @@ class SqlWriter:
         )
 
 
-class _WriterVectors(SqlTextVectors, frozen=True):
+class _WriterTables(SqlTables, frozen=True):
     """Remembers that no chunk waits for a vector: to find that out takes a look at all chunks."""
 
     _note: Callable[[str, str], None]
