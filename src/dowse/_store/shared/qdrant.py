@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
-import httpx2
 from qdrant_client import QdrantClient, models
 
 from dowse._model import ChunkKey, Scores
@@ -36,6 +37,7 @@ class Qdrant(RemoteEngine):
         self._ready: set[str] = set()  # collections whose payload index this process has asked for
 
     def _connect(self) -> QdrantClient:
+        self._ping()  # to make a client takes long enough
         with warnings.catch_warnings():  # a key over plain HTTP is the user's choice, in the docs
             warnings.simplefilter("ignore")
             return QdrantClient(
@@ -45,10 +47,13 @@ class Qdrant(RemoteEngine):
                 check_compatibility=False,
             )
 
-    def _ping(self, client: QdrantClient) -> None:  # noqa: ARG002  (it has one timeout for all)
+    def _ping(self, client: QdrantClient | None = None) -> None:  # noqa: ARG002  (it has one timeout)
         if self._address:
-            url = f"{self._address.http}/healthz"
-            httpx2.get(url, timeout=REACH, verify=self._address.tls)
+            kind = HTTPSConnection if self._address.tls else HTTPConnection
+            at = self._address.host.strip("[]"), self._address.port
+            with closing(kind(*at, timeout=REACH)) as asked:
+                asked.request("GET", "/healthz")
+                asked.getresponse().read()
 
     def create(self, name: str, dimensions: int) -> None:
         """Make a collection."""
