@@ -49,6 +49,10 @@ SPARSE = ("body", "code")
 FACETS = 1000
 """The most facets of a row."""
 
+WIDTH = 400
+"""Rows that a search in a graph keeps in view. Of the 30 nearest among 6,297 passages pgvector
+finds .999 so; with 100 it finds .978, and for one query of a hundred none."""
+
 _K1, _B = 1.2, 0.75
 _EXACT, _BITS = 24, 4  # lengths below are kept as they are; of the rest so many bits
 _AT_ONCE = 500  # rows that are made and sent together

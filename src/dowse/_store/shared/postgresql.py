@@ -37,6 +37,7 @@ from dowse._model.store_options import StoreOptions
 from dowse._store.replicas import ReplicaManifest, Replicas
 from dowse._store.shared.engine import (
     SPARSE,
+    WIDTH,
     EngineIndexes,
     Filter,
     Query,
@@ -738,7 +739,7 @@ class PgVector:
             )
             return list(found)
         self._connection.script(
-            f"SET LOCAL hnsw.ef_search = {min(1000, max(100, limit))};"
+            f"SET LOCAL hnsw.ef_search = {min(1000, max(WIDTH, limit))};"
             "SET LOCAL hnsw.iterative_scan = strict_order"
         )
         vector, among = str(query.tolist()), f"AND {where}" if where else ""

@@ -16,6 +16,7 @@ from dowse._store.shared.engine import (
     REACH,
     SEARCH,
     SPARSE,
+    WIDTH,
     Filter,
     Query,
     RemoteEngine,
@@ -136,8 +137,9 @@ class Qdrant(RemoteEngine):
 
     def search(self, name: str, using: str, query: Query, limit: int, within: Filter) -> Scores:
         """Find the points whose vectors have the highest inner products, best first."""
-        is_sparse, values = isinstance(query, Mapping), self._options.query_values
-        params = models.SearchParams.model_validate(values) if values and not is_sparse else None
+        # The mode of the client without a server has no graph.
+        values = {"hnsw_ef": max(WIDTH, limit), **self._options.query_values}
+        params = models.SearchParams.model_validate(values) if self._address else None
         must: list[Any] = [_with_any(numbers) for numbers in within.having]
         if within.keys is not None:
             must.append(models.HasIdCondition(has_id=list(within.keys)))
