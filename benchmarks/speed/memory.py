@@ -3,8 +3,10 @@
     python -m benchmarks.speed.memory [--data FOLDER] [--chunks 2000] [--requests 2000]
 
 The same queries, all of them different, are asked of `Dowse.search` and of `dowse serve` over HTTP,
-one after the other. The table has the resident memory after so many answers, and its ratio to that
-after the first hundred. Linux says how much memory a process has; other systems are not measured.
+one after the other. The table has the memory after so many answers, without and with the pages of
+mapped files that have been read (the model's table of words, which the system can take back), and
+the ratio of the first to that after the first hundred. Linux says how much memory a process has;
+other systems are not measured.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ from benchmarks.speed.figures import command_line, documents, ratio, save, table
 from benchmarks.speed.material import ROOT, words_of
 from benchmarks.speed.synthetic import built, opened
 
-AFTER = (100, 1_000, 2_000, 5_000, 10_000)
+Sizes = tuple[float, float]
+"""Megabytes without and with the pages of mapped files."""
+
+AFTER = (100, 400, 1_000, 2_000, 5_000, 10_000)
 """After so many answers memory is looked at."""
 
 _WORDS = 5  # of a query
@@ -35,7 +40,7 @@ _WORDS = 5  # of a query
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--chunks", type=int, default=2000, help="of the index, about")
-    parser.add_argument("--requests", type=int, default=AFTER[2])
+    parser.add_argument("--requests", type=int, default=AFTER[3])
     parser.add_argument("--library", help=argparse.SUPPRESS)
     options = parser.parse_args()
     files = documents(options)
@@ -58,13 +63,13 @@ def different_queries(words: Sequence[str]) -> Iterator[str]:
     return iter(dict.fromkeys(" ".join(words[start : start + _WORDS]) for start in starts))
 
 
-def ask_library(folder: Path, asked: Iterable[str]) -> dict[int, float]:
+def ask_library(folder: Path, asked: Iterable[str]) -> dict[int, Sizes]:
     """The memory of this process while it searches."""
     with opened(folder) as project:
         return watched(project.search, asked, os.getpid())
 
 
-def _library(folder: Path, options: argparse.Namespace) -> dict[int, float]:
+def _library(folder: Path, options: argparse.Namespace) -> dict[int, Sizes]:
     """The same in a process of its own, which has not made the index."""
     line = [sys.executable, "-m", "benchmarks.speed.memory", "--library", str(folder)]
     line += ["--requests", str(options.requests)]
@@ -73,7 +78,7 @@ def _library(folder: Path, options: argparse.Namespace) -> dict[int, float]:
     return {int(after): size for after, size in json.loads(done.stdout).items()}
 
 
-def ask_server(folder: Path, asked: Iterable[str]) -> dict[int, float]:
+def ask_server(folder: Path, asked: Iterable[str]) -> dict[int, Sizes]:
     """The memory of a server while one client asks it."""
     with opened(folder) as project:
         name = project.project.name
@@ -91,7 +96,7 @@ def ask_server(folder: Path, asked: Iterable[str]) -> dict[int, float]:
         return watched(ask, asked, process)
 
 
-def watched(ask: Callable[[str], object], asked: Iterable[str], process: int) -> dict[int, float]:
+def watched(ask: Callable[[str], object], asked: Iterable[str], process: int) -> dict[int, Sizes]:
     """Asks all queries; the memory of a process in megabytes, by how many it has answered."""
     sizes = {}
     for number, query in enumerate(asked, 1):
@@ -101,32 +106,35 @@ def watched(ask: Callable[[str], object], asked: Iterable[str], process: int) ->
     return sizes
 
 
-def resident(process: int) -> float:
-    """The memory that a process and its workers have at this moment, in megabytes.
+def resident(process: int) -> Sizes:
+    """The memory that a process and its workers have at this moment.
 
     What several of them share is counted once.
     """
-    found = 0
+    found = [0, 0]
     for status in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended, or is of another user
             parent = int(status.read_text("utf-8").rpartition(")")[2].split()[1])
             if process in {int(status.parent.name), parent}:
                 sizes = (status.parent / "smaps_rollup").read_text("utf-8")
-                found += int(sizes.partition("\nPss:")[2].split()[0])
-    return found * 1024 / 1e6
+                for place, name in enumerate(("Pss_Anon", "Pss")):
+                    found[place] += int(sizes.partition(f"\n{name}:")[2].split()[0])
+    return found[0] * 1024 / 1e6, found[1] * 1024 / 1e6
 
 
-def memory_table(figures: dict[str, dict[int, float]]) -> str:
+def memory_table(figures: dict[str, dict[int, Sizes]]) -> str:
     """Megabytes, and how many times as much it is as after the first requests."""
-    seen = [after for after in AFTER if any(after in sizes for sizes in figures.values())]
-    heads = ["resident memory, MB, after", *(f"{after:,} requests" for after in seen)]
+    seen = [after for after in AFTER if all(after in sizes for sizes in figures.values())]
+    heads = ["memory, MB (with mapped files), after", *(f"{after:,} requests" for after in seen)]
     return table(heads, [_row(name, sizes, seen) for name, sizes in figures.items()])
 
 
-def _row(name: str, sizes: dict[int, float], seen: Sequence[int]) -> list[object]:
-    first = sizes.get(AFTER[0])
-    cells = [sizes.get(after) for after in seen]
-    return [name, *(one and f"{one:,.0f} ({ratio(one, first)})" for one in cells)]
+def _row(name: str, sizes: dict[int, Sizes], seen: Sequence[int]) -> list[object]:
+    cells = []
+    for after in seen:
+        own, whole = sizes[after]
+        cells.append(f"{own:,.0f} ({whole:,.0f}), {ratio(own, sizes[AFTER[0]][0])}")
+    return [name, *cells]
 
 
 if __name__ == "__main__":

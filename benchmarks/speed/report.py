@@ -17,7 +17,7 @@ from benchmarks.speed.figures import saved
 from benchmarks.speed.first_answer import first_table
 from benchmarks.speed.growth import growth_table
 from benchmarks.speed.material import ROOT
-from benchmarks.speed.memory import memory_table
+from benchmarks.speed.memory import Sizes, memory_table
 from benchmarks.speed.peers import peer_table
 from benchmarks.speed.recall import recall_table
 from benchmarks.speed.stages import stage_table
@@ -60,7 +60,7 @@ def _stages(figures: dict[str, Any]) -> str:
     return f"{chunks:,} chunks\n\n{stage_table(figures)}"
 
 
-def _memory(figures: dict[str, dict[str, float]]) -> str:
+def _memory(figures: dict[str, dict[str, Sizes]]) -> str:
     by_number = {
         name: {int(after): size for after, size in sizes.items()} for name, sizes in figures.items()
     }

@@ -182,10 +182,11 @@ def test_memory_is_looked_at_after_some_answers() -> None:
     asked = list[str]()
     sizes = watched(asked.append, (f"query {number}" for number in range(1500)), os.getpid())
     assert len(asked) == 1500
-    assert list(sizes) == [100, 1000]
+    assert list(sizes) == [100, 400, 1000]
     assert resident(os.getpid()) == pytest.approx(sizes[1000], rel=0.5)
-    shown = memory_table({"`Dowse.search`": {100: 200.0, 1000: 300.0}}).splitlines()[-1]
-    assert shown == "| `Dowse.search` | 200 (1 ×) | 300 (1.5 ×) |"
+    figures = {"`Dowse.search`": {100: (200.0, 250.0), 1000: (300.0, 400.0)}}
+    shown = memory_table(figures).splitlines()[-1]
+    assert shown == "| `Dowse.search` | 200 (250), 1 × | 300 (400), 1.5 × |"
 
 
 def test_a_table_of_starts_compares_with_the_other_checkout() -> None:
