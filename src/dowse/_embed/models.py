@@ -335,6 +335,7 @@ class LocalModel:
         self.name = name
         self.folder = folder
         self._models = models
+        self._checked = False  # every file is read for this, so it is done once
 
     def identity(self, wanted: Precision | Literal["auto"]) -> Identity:
         """Say which weights these are, without loading them.
@@ -428,8 +429,9 @@ class ShippedModel(LocalModel):
         return [name for name, crc in _SHIPPED_CRCS.items() if crc_of(self.folder / name) != crc]
 
     def _check(self) -> None:
-        if damaged := self.damage():
+        if damaged := [] if self._checked else self.damage():
             raise weights_missing(f"{self.folder / damaged[0]} is missing or damaged.", _REINSTALL)
+        self._checked = True
 
 
 class CachedModel(LocalModel):
@@ -440,7 +442,6 @@ class CachedModel(LocalModel):
         super().__init__(name, models.folder(name), models)
         self._announce = announce
         self._fetch = fetch
-        self._checked = False  # every file is read for this, so it is done once
 
     def _files(self) -> Collection[str]:
         if self._models.manifest(self.name) is None:
