@@ -67,6 +67,11 @@ def test_a_run_in_progress_and_an_unfinished_one_are_told(
     assert dowse("status", "-p", "many", "--json").json["run"] == ""
 
 
+def test_an_unfinished_run_of_the_model_counts_no_vectors_that_the_index_lacks() -> None:
+    said = UnfinishedRun(0, 187, 1151, "chunks").sentence("vault")
+    assert said.startswith("The last run ended before every chunk had its vector. Continue it")
+
+
 def test_every_door_says_how_far_an_unfinished_index_is(
     indexed: Path, home: Path, workspace: Workspace
 ) -> None:

@@ -45,7 +45,11 @@ class UnfinishedRun(msgspec.Struct, frozen=True):
         """Say how far it is; `project` is its name as a shell takes it."""
         so_far = f"{self.done:,} of {self.total:,} {self.unit}"
         if not self.is_running:
-            return f"The last run ended after {so_far}. Continue it with: dowse index -p {project}"
+            # Vectors are counted in the index, which may have kept fewer than were made.
+            where = (
+                "before every chunk had its vector" if self.unit == "chunks" else f"after {so_far}"
+            )
+            return f"The last run ended {where}. Continue it with: dowse index -p {project}"
         if self.unit == "chunks":
             return f"Keyword search is ready. Embedding: {so_far}."
         return f"The index is being built: {so_far} so far, so results may be incomplete."
