@@ -59,7 +59,7 @@ OPTIONS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "mode",
-        f"Which strategies rank. {MODES_EXPLAINED}",
+        f"Choose the strategies that rank. {MODES_EXPLAINED}",
         "choice",
         choices=tuple(mode.name for mode in MODES),
         setting="search.mode",

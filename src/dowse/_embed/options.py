@@ -36,9 +36,7 @@ class EmbedOptions(Options, frozen=True):
     threads: Annotated[
         int, Meta(ge=0, le=1024), ALWAYS, "Texts embedded at the same time; 0 means one per core."
     ] = 0
-    batch_size: Annotated[
-        int, Meta(ge=1, le=1024), ALWAYS, "Most texts that are handed back at once, 1 to 1024."
-    ] = 32
+    batch_size: Annotated[int, Meta(ge=1, le=1024), ALWAYS, "Texts per batch, 1 to 1024."] = 32
     endpoint_url: Annotated[
         str,
         NAME,

@@ -30,55 +30,55 @@ class ReadOptions(Options, frozen=True):
         tuple[Entry, ...],
         ENTRIES,
         FOR_FILES,
-        "Patterns in .gitignore syntax; of the files that dowse can read, only those that match "
-        "(or lie in a folder that matches) are sources. Empty: all of them.",
+        "Patterns in .gitignore syntax. Only matching files, and files in matching folders, are "
+        "read. Empty: every file that dowse can read.",
     ] = ()
     exclude: Annotated[
         tuple[Entry, ...],
         ENTRIES,
         FOR_FILES,
-        "Patterns in .gitignore syntax; what matches is not read. Stronger than any ignore file.",
+        "Patterns in .gitignore syntax. Matching files are not read, whatever an ignore file says.",
     ] = ()
     max_bytes: Annotated[
         int,
         Meta(ge=1, le=1_000_000_000),
         WHEN_HIGHER,
-        "The largest text file that is read, in bytes, at least 1; larger ones are reported.",
+        "Largest text file to read, in bytes, at least 1; larger files are reported.",
     ] = 10_000_000
     max_convert_bytes: Annotated[
         int,
         Meta(ge=1, le=1_000_000_000),
         WHEN_HIGHER,
-        "The largest file that is converted, in bytes, at least 1; larger ones are reported.",
+        "Largest file to convert, in bytes, at least 1; larger files are reported.",
     ] = 50_000_000
     convert_seconds: Annotated[
         float,
         Meta(gt=0, le=3600),
         WHEN_HIGHER,
-        "How long the conversion of one file may take, in seconds, above 0.",
+        "Time limit for converting one file, in seconds, above 0.",
     ] = 300.0
     file_seconds: Annotated[
         float,
         Meta(gt=0, le=3600),
         WHEN_HIGHER,
-        "How long dowse may compute on one file to parse and cut it, in seconds, above 0; files "
-        "that take longer are reported.",
+        "Time limit for parsing and cutting one file, in seconds, above 0; slower files are "
+        "reported.",
     ] = 60.0
     convert: Annotated[
         tuple[Entry, ...],
         ENTRIES,
         WHEN_MORE,
-        "The formats that are converted to Markdown, of pdf, docx, pptx, xlsx, xls, csv and html; "
-        "files of the other formats are no sources. Empty: none.",
+        "Formats to convert to Markdown: pdf, docx, pptx, xlsx, xls, csv and html. Files in "
+        "formats that are not named are skipped. Empty: none.",
     ] = CONVERTED
     gitignore: Annotated[
         bool,
         WHEN_FALSE,
-        "Whether .gitignore files and .git/info/exclude inside a root are respected.",
+        "Respect .gitignore files and .git/info/exclude inside a root.",
     ] = True
-    hidden: Annotated[
-        bool, WHEN_TRUE, "Whether files and folders whose name starts with a dot are read."
-    ] = False
+    hidden: Annotated[bool, WHEN_TRUE, "Read files and folders whose name starts with a dot."] = (
+        False
+    )
     redact: Annotated[
         tuple[Entry, ...],
         ENTRIES,
@@ -88,7 +88,7 @@ class ReadOptions(Options, frozen=True):
         "re: and a regular expression whose repeats have an end. Empty: none.",
     ] = ("known",)
     follow_symlinks: Annotated[
-        bool, WHEN_TRUE, "Whether links are followed; only ever to targets inside the same root."
+        bool, WHEN_TRUE, "Follow symbolic links, but only to targets inside the same root."
     ] = True
     # Not a setting: what the user's settings say without a dowse.toml that may only narrow them.
     own: ReadOptions | None = None
@@ -129,9 +129,7 @@ class ChunkOptions(Options, frozen=True):
         Literal["headers", "fixed"],
         "How to cut: `headers` along the headings, `fixed` into windows of equal size.",
     ] = "headers"
-    section_max: Annotated[
-        int, _SIZE, "The most characters of a section, at least `chunk_max`."
-    ] = 2000
+    section_max: Annotated[int, _SIZE, "Most characters of a section, at least `chunk_max`."] = 2000
     section_min: Annotated[
         int,
         _SIZE,

@@ -62,9 +62,7 @@ class StoreOptions(Options, frozen=True):
         "Name of the index in the database, for several machines that share it; empty gives each"
         " project a name of its own.",
     ] = ""
-    prefix: Annotated[
-        str, NAME, ALWAYS, "What the names of all schemas in the database begin with."
-    ] = "dowse"
+    prefix: Annotated[str, NAME, ALWAYS, "Prefix of all schema names in the database."] = "dowse"
     token_env: Annotated[
         str,
         NAME,

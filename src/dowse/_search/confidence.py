@@ -44,12 +44,12 @@ class CalibrateOptions(Options, frozen=True):
     midpoint: Annotated[
         float,
         Meta(ge=0, le=1000),
-        "Of the sigmoid: the fused score with confidence 0.5; 0: the fusion's own.",
+        "Fused score at which the sigmoid is 0.5; 0: a value that suits the method of fusion.",
     ] = 0.0
     steepness: Annotated[
         float,
         Meta(ge=0, le=1_000_000),
-        "Of the sigmoid: how sharply confidence rises there; 0: the fusion's own.",
+        "How steeply the sigmoid rises there; 0: a value that suits the method of fusion.",
     ] = 0.0
 
 

@@ -227,11 +227,13 @@ class DiversityOptions(Options, frozen=True):
     """Whether results are chosen to differ from each other."""
 
     mmr: Annotated[bool, "Choose results by maximal marginal relevance."] = False
-    balance: Annotated[float, SHARE, "Of MMR: 1 counts relevance only, 0 difference only."] = 0.7
+    balance: Annotated[float, SHARE, "Balance of MMR: 1 is relevance only, 0 difference only."] = (
+        0.7
+    )
     max_chunks_per_doc: Annotated[
         int,
         Meta(ge=0, le=10_000),
-        "Results of one document at most; 0: no limit. Not used with MMR.",
+        "Most results from one document; 0: no limit. Ignored with MMR.",
     ] = 0
 
 

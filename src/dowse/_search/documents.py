@@ -217,7 +217,7 @@ class RerankOptions(Options, frozen=True):
         "A cross-encoder, by name or folder; empty: the embedding model's own tokens.",
     ] = ""
     top_n: Annotated[
-        int, Meta(ge=1, le=1000), "How many of the first results to read (1–1000)."
+        int, Meta(ge=1, le=1000), "Rerank this many of the first results (1–1000)."
     ] = 10
     mix: Annotated[
         float,

@@ -132,7 +132,7 @@ class GraphOptions(Options, frozen=True):
     enabled: Annotated[bool, "Hybrid search also ranks documents linked with what was found."] = (
         False
     )
-    depth: Annotated[int, Meta(ge=1, le=5), "How many links away a document may be (1–5)."] = 1
+    depth: Annotated[int, Meta(ge=1, le=5), "Follow links over at most this many steps (1–5)."] = 1
 
 
 def rank_by_links(search: SearchState, limit: int, among: Keys | None = None) -> Ranking:
@@ -284,10 +284,12 @@ class StrategyWeights(Options, frozen=True, kw_only=True):
 class SearchOptions(Options, frozen=True):
     """What a search returns, and where it looks."""
 
-    mode: Annotated[Mode, f"Which strategies rank. {MODES_EXPLAINED}"] = "hybrid"
+    mode: Annotated[Mode, f"Choose the strategies that rank. {MODES_EXPLAINED}"] = "hybrid"
     # Which presets there are, `settings` adds from their table.
     preset: Annotated[str, "A named set of settings; empty: none."] = ""
-    top_n: Annotated[int, Meta(ge=1, le=MOST_RESULTS), "How many results at most, from 1."] = 5
+    top_n: Annotated[
+        int, Meta(ge=1, le=MOST_RESULTS), "Return at most this many results, from 1."
+    ] = 5
     top_k: Annotated[
         int,
         Meta(ge=-1, le=100_000),

@@ -58,7 +58,7 @@ class VocabularyOptions(Options, frozen=True):
     size: Annotated[
         int,
         Meta(ge=-1, le=100_000),
-        "How many of the most frequent words; 0: none; -1: 10,000 when expand.enabled is set, "
+        "Embed this many of the most frequent words; 0: none; -1: 10,000 if expand.enabled is set, "
         "none otherwise.",
     ] = -1
 
