@@ -140,13 +140,13 @@ def give_confidence(search: SearchState) -> None:
         weights = [search.weights.get(one.strategy, 1.0) for one in search.rankings]
         share = search.weights.get("semantic", 1.0) / (math.fsum(weights) or 1.0)
         shift = share * (model.mapped(cosine) - cosine)
-    midpoint, steepness = search.settings.fuse.sigmoid
     for candidate, evidence in zip(search.candidates, _evidence(search), strict=True):
         if not options.enabled:
             score = min(1.0, max(0.0, candidate.score))
         elif fit is not None:
             score = confidence(candidate.score + shift, evidence, fit)
         else:
+            midpoint, steepness = search.settings.fuse.sigmoid
             score = sigmoid(
                 candidate.score, options.midpoint or midpoint, options.steepness or steepness
             )

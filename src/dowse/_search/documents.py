@@ -175,23 +175,19 @@ def is_stale(
     with suppress(OSError):
         # The path as the id spells it is quicker to find than the real one.
         plain = root and root.path / entry.id.removeprefix(root.prefix)
-        if plain and _is_as_indexed(plain, entry):
+        status = plain and plain.stat()
+        if status and (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns):
             return False
     try:
         path = path_of(roots, entry.id)
-        if _is_as_indexed(path, entry):
-            return False
-        if path.stat().st_size != entry.size:
+        status = path.stat()
+        if status.st_size != entry.size:
             return True
+        if status.st_mtime_ns == entry.mtime_ns:
+            return False
         return hashlib.sha256(path.read_bytes()).hexdigest() != files()[entry.id].digest
     except (NotFound, OSError):
         return True
-
-
-def _is_as_indexed(path: Path, entry: DocumentEntry) -> bool:
-    """Tell whether a file has the size and the time that it was indexed with."""
-    status = path.stat()
-    return (status.st_size, status.st_mtime_ns) == (entry.size, entry.mtime_ns)
 
 
 def _is_missing(path: Path | str) -> bool:

@@ -94,12 +94,16 @@ class TextAnalyzer:
         return f" {GAP} ".join([" ".join(terms) for _, terms in layers])
 
     def code_terms(self, text: str) -> list[tuple[str, int]]:
-        """Return the identifiers of a piece of code and their parts, with their positions."""
-        return list(zip(code_terms(text), count(), strict=False))
+        """Return the identifiers of a piece of code and their parts, with their positions.
+
+        None is stemmed.
+        """
+        names = _IDENTIFIER.findall(unicodedata.normalize("NFC", text))
+        return list(zip(chain.from_iterable(map(_OF_NAME.__getitem__, names)), count()))
 
     def code_stream(self, text: str) -> Stream:
         """Return the identifiers of a piece of code and their parts, as one text."""
-        return " ".join(code_terms(text))
+        return " ".join([term for term, _ in self.code_terms(text)])
 
     def query_terms(self, text: str) -> list[str]:
         """Return the distinct terms of a query, in the order in which they first occur."""
@@ -345,12 +349,6 @@ def split_identifier(name: str) -> list[str]:
 def joined(name: str) -> list[str]:
     """Return `get_user` as a whole in the style of `getUser`, so that one finds the other."""
     return [name.replace("_", "")] if "_" in name and _SNAKE.fullmatch(name) else []
-
-
-def code_terms(text: str) -> Iterator[str]:
-    """Return the terms of a piece of code, in their order: never stemmed, and with their parts."""
-    names = _IDENTIFIER.findall(unicodedata.normalize("NFC", text))
-    return chain.from_iterable(map(_OF_NAME.__getitem__, names))
 
 
 def _name_terms(name: str) -> Iterable[str]:
