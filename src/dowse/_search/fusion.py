@@ -99,8 +99,9 @@ def dynamic_weights(
     old, new = {}, {}
     for ranking in rankings:
         if ranking.scores:
-            share = _variance(ranking.scores) / variance_threshold
-            factor = min(1.0, max(min_factor, share))
+            factor, variance = 1.0, _variance(ranking.scores)
+            if variance < variance_threshold:
+                factor = min(1.0, max(min_factor, variance / variance_threshold))
             old[ranking.strategy] = weights.get(ranking.strategy, 1.0)
             new[ranking.strategy] = old[ranking.strategy] * factor
     total = math.fsum(new.values())
