@@ -69,8 +69,10 @@ MINILM = "all-MiniLM-L6-v2"
 _FOR_SEARCHING = "Represent this sentence for searching relevant passages: "
 _E5 = ("query: ", "passage: ")
 
+_SHIPPED_SCRIPTS = ("cyrillic", "han", "kana", "hangul")
+
 _RECIPES = (
-    ModelRecipe(DEFAULT_MODEL, "cls", 256, 384, int8_is_as_good=True, scripts=()),
+    ModelRecipe(DEFAULT_MODEL, "cls", 256, 384, int8_is_as_good=True, scripts=_SHIPPED_SCRIPTS),
     ModelRecipe(MINILM, "mean", 256, 384, scripts=()),
     ModelRecipe("sentence-transformers/all-MiniLM-L12-v2", "mean", 128, 384, scripts=()),
     ModelRecipe("sentence-transformers/multi-qa-MiniLM-L6-cos-v1", "mean", 512, 384, scripts=()),
@@ -303,10 +305,10 @@ _REINSTALL = "Install dowse again, or choose another model with: dowse config se
 _SHA256_DIGITS = 64
 _WEIGHTS = Path(__file__).with_name("weights")
 
-SHIPPED_WEIGHTS = "b54aa847dc1e6f6525152a2447c66b0022a3eb63cb967c3fe680ea68e22a0820"
+SHIPPED_WEIGHTS = "d3f2a5bcc6c34fc86973c78b67125c842e69b39272d8ddc30b14e565a3e241e3"
 """The sha256 of the model.safetensors that training/onnx_model.py made the shipped model of."""
 
-_SHIPPED_CRCS = {"model.onnx": 0xB3965EDF, "model.onnx_data": 0xF65D097E, TOKENIZER: 0x1D332422}
+_SHIPPED_CRCS = {"model.onnx": 0xDE7CF673, "model.onnx_data": 0xBE168BB1, TOKENIZER: 0x2D432799}
 
 
 class Identity(Struct, frozen=True):

@@ -304,7 +304,7 @@ kept = 0
 try:
     for batch in embedder.passages(["a text " * 20] * 10_000_000):
         kept += len(batch.positions)
-        print("some", flush=True)
+        print("some\\n", end="", flush=True)  # in one piece, whenever the interrupt comes
 except KeyboardInterrupt:
     print("kept", kept, flush=True)
 """
