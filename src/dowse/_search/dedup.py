@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -86,9 +85,14 @@ def drop_near(search: SearchState) -> None:
     drop_repeats(search, "near_dedup", "nearly the same text as", found)
 
 
+_CODE_BITS = 21  # hold every code point, and three times so many fit into 64
+_FILLING = (1 << 21) - 1  # no code point
 _SKETCH_BITS = 2048
-_FACTORS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D)  # of each sign: primes that spread well (xxHash)
-_HASH_SHIFT = 32 - 11  # leaves the upper 11 bits, a number below 2048
+_HASH_FACTOR = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads well (Knuth)
+_HASH_SHIFT = 64 - 11  # leaves the upper 11 bits, a number below 2048
+
+_Pairs = tuple[Iterable[tuple[int, int]], Callable[[int, int], float]]
+"""Places of texts that can be similar, the worse one first, in order; and how similar they are."""
 
 
 def near_duplicates(
@@ -98,57 +102,81 @@ def near_duplicates(
 
     What is at a place to be `kept` is never a duplicate.
     """
+    if len(texts) < 2:
+        return {}
     lowered = [text.lower() for text in texts]
-
-    @cache
-    def trigrams(place: int) -> set[str]:
-        text = lowered[place]
-        return {text[at : at + 3] for at in range(max(1, len(text) - 2))}
-
-    # Of 95 passages, sketches take half a millisecond, but to load numpy takes a hundred.
-    with_sketches = len(texts) > 1 and is_loaded()
-    pairs = _alike(lowered, threshold) if with_sketches else _in_turn(len(texts))
+    # Of 95 passages, arrays take a millisecond, but to load numpy takes a hundred.
+    pairs, similarity = (_by_arrays if is_loaded() else _by_sets)(lowered, threshold)
     found: dict[int, int] = {}
     for place, other in pairs:
-        if place in kept or place in found or other in found:
-            continue
-        fewer, more = sorted((trigrams(place), trigrams(other)), key=len)
-        if len(fewer) < threshold * len(more):
-            continue
-        shared = len(fewer & more)
-        if shared / (len(fewer) + len(more) - shared) >= threshold:
+        is_settled = place in kept or place in found or other in found
+        if not is_settled and similarity(place, other) >= threshold:
             found[place] = other
     return found
 
 
-def _in_turn(count: int) -> Iterator[tuple[int, int]]:
-    return ((place, other) for place in range(count) for other in range(place))
+def _by_sets(texts: Sequence[str], threshold: float) -> _Pairs:
+    grams = [{text[at : at + 3] for at in range(max(1, len(text) - 2))} for text in texts]
+
+    def similarity(place: int, other: int) -> float:
+        fewer, more = sorted((grams[place], grams[other]), key=len)
+        if len(fewer) < threshold * len(more):
+            return 0.0
+        shared = len(fewer & more)
+        return shared / (len(fewer) + len(more) - shared)
+
+    places = range(len(texts))
+    return ((place, other) for place in places for other in range(place)), similarity
 
 
-def _alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
-    """List the pairs of texts that can be so similar by a sketch of each, in their order.
+def _by_arrays(texts: Sequence[str], threshold: float) -> _Pairs:
+    """Settle most pairs by a sketch of each text: its trigrams, hashed into some bits.
 
-    A sketch is the trigrams, hashed into some bits: two sketches differ in no more bits than the
-    texts in trigrams, and similar texts differ in few of all that they have.
+    Two sketches differ in no more bits than the texts in trigrams, and similar texts differ in few
+    of all that they have: at first as many as there are places, then as many as are distinct.
     """
     # One pass over all texts at once: a call per text would cost more than the work it does.
-    whole = "".join(text.ljust(3, "\0") for text in texts).encode("utf-32-le", "surrogatepass")
-    signs = np.frombuffer(whole, "<u4")
+    whole = "".join(text.ljust(3) for text in texts).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(whole, "<u4").astype(np.uint64)
     lengths = np.array([max(3, len(text)) for text in texts])
+    ends = np.cumsum(lengths)
+    for text, end in zip(texts, ends.tolist(), strict=True):
+        codes[end - max(0, 3 - len(text)) : end] = _FILLING  # nothing, but for a short text
+    bits = np.uint64(_CODE_BITS)
+    grams = (((codes[:-2] << bits) | codes[1:-1]) << bits) | codes[2:]
     owners = np.repeat(np.arange(len(texts)), lengths)
-    one, two, three = (signs * np.uint32(factor) for factor in _FACTORS)
-    hashed = (one[:-2] + two[1:-1] + three[2:]) >> np.uint32(_HASH_SHIFT)
+    hashed = (grams * np.uint64(_HASH_FACTOR)) >> np.uint64(_HASH_SHIFT)
     inside = owners[:-2] == owners[2:]
-    bits = np.zeros(len(texts) * _SKETCH_BITS, np.bool_)
-    bits[(owners[:-2] * _SKETCH_BITS + hashed)[inside]] = True
-    sketches = np.packbits(bits.reshape(len(texts), -1), axis=1).view(np.uint64)
+    marked = np.zeros(len(texts) * _SKETCH_BITS, np.bool_)
+    marked[(owners[:-2] * _SKETCH_BITS + hashed.astype(np.int64))[inside]] = True
+    sketches = np.packbits(marked.reshape(len(texts), -1), axis=1).view(np.uint64)
     filled = np.bitwise_count(sketches).sum(axis=1, dtype=np.int64)
-    # Of texts with so many trigrams between them; one more, for the rounding of the threshold.
-    most = (1 - threshold) / (1 + threshold) * (lengths[:, None] + lengths) + 1
+    share = (1 - threshold) / (1 + threshold)
+    most = share * (lengths[:, None] + lengths) + 1  # one more, for the rounding of the threshold
     places, others = np.nonzero(np.tril(np.abs(filled[:, None] - filled) <= most, -1))
     differing = np.bitwise_count(sketches[places] ^ sketches[others]).sum(axis=1, dtype=np.int64)
     close = differing <= most[places, others]
-    return list(zip(places[close].tolist(), others[close].tolist(), strict=True))
+    places, others, differing = places[close], others[close], differing[close]
+    distinct = {
+        place: _distinct(grams[ends[place] - lengths[place] : ends[place] - 2])
+        for place in {*places.tolist(), *others.tolist()}
+    }
+    sizes = np.array([len(distinct.get(place, ())) for place in range(len(texts))])
+    close = differing <= share * (sizes[places] + sizes[others]) + 1
+
+    def similarity(place: int, other: int) -> float:
+        both = np.concatenate((distinct[place], distinct[other]))
+        both.sort()
+        shared = int(np.count_nonzero(both[1:] == both[:-1]))
+        return shared / (len(both) - shared)
+
+    return zip(places[close].tolist(), others[close].tolist(), strict=True), similarity
+
+
+def _distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Sort numbers in place and take each once; np.unique would load numpy.ma."""
+    numbers.sort()
+    return numbers[np.concatenate(([True], numbers[1:] != numbers[:-1]))]
 
 
 # ── The same meaning ───────────────────────────────────────────────────────────
