@@ -1,8 +1,8 @@
 """Search a judged collection in some ways, and judge what was found, for `dowse eval`.
 
     docs/            the documents
-    queries.jsonl    {"_id", "text", "type"} per line; or queries.tsv: id, tab, text
-    qrels.tsv        query-id, corpus-id, score under a header; or TREC's four columns
+    queries.jsonl    {"_id", "text", "type"} per line
+    qrels.tsv        query-id, corpus-id, score under a header
 
 A collection is a project of its own, indexed in the cache: never the user's own index.
 
@@ -42,7 +42,7 @@ from dowse._project.workspace import Workspace
 from dowse._search.pipeline import SearchSettings
 from dowse._search.request import NO_FILTERS, Filters, SearchRequest
 from dowse._util.messages import counted
-from dowse.errors import Locked, NotFound, StampMismatch, UsageError
+from dowse.errors import NotFound, StampMismatch, UsageError
 
 SEED = 20_240_229
 """What every random choice of an evaluation begins with."""
@@ -87,13 +87,11 @@ class Run(Struct, frozen=True):
     confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
     notices: tuple[str, ...] = ()  # what searching could not do for most queries
     marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
-    min_confidence: float = -1.0  # the threshold as set, -1 the fitted one
 
 
 # ── Collections ─────────────────────────────────────────────────────────────────
 
 _UNANSWERABLE = "unanswerable"  # the type of queries that have no answer in the collection
-_JUDGMENTS = ("qrels.tsv", "qrels.txt", "qrels.trec", "qrels", "qrels/test.tsv")
 
 
 def read_collection(path: Path) -> Collection:
@@ -105,14 +103,9 @@ def read_collection(path: Path) -> Collection:
     """
     if not path.is_dir():
         raise NotFound(f"There is no collection {path}.", "Name a folder that is there.")
-    name, file = path.resolve().name, _first(path, _JUDGMENTS)
-    if file is None or file.is_dir():
-        raise NotFound(f"{path} has no judgments.", "Put them into qrels.tsv.")
-    judgments = _read_judgments(file)
-    asked = _first(path, ("queries.jsonl", "topics.tsv", "queries.tsv", "topics.txt", "topics"))
-    if asked is None:
-        raise NotFound(f"{path} has no queries.", "Put them into queries.jsonl.")
-    queries = _read_queries(asked)
+    name, docs = path.resolve().name, path / "docs"
+    file, asked = path / "qrels.tsv", path / "queries.jsonl"
+    judgments, queries = _read_judgments(file), _read_queries(asked)
     if strangers := sorted(judgments.keys() - {query.id for query in queries}):
         raise UsageError(
             f"{file} judges the query {strangers[0]!r}, which is not in {asked}.",
@@ -130,7 +123,7 @@ def read_collection(path: Path) -> Collection:
             kept.append(replace(query, relevant=relevant))
     if not kept:
         raise UsageError(f"{name} has no query with a judgment.", "Judge some of its queries.")
-    return Collection(name, _first(path, ("docs",)), tuple(kept), len(queries) - len(kept))
+    return Collection(name, docs if docs.is_dir() else None, tuple(kept), len(queries) - len(kept))
 
 
 def sample(collection: Collection, count: int) -> Collection:
@@ -141,28 +134,17 @@ def sample(collection: Collection, count: int) -> Collection:
     return replace(collection, queries=tuple(collection.queries[n] for n in sorted(places)))
 
 
-def _first(folder: Path, names: Iterable[str]) -> Path | None:
-    """Find the first of these that is there; a folder that only holds others is none."""
-    here = [folder / name for name in names]
-    return next(
-        (one for one in here if one.is_file() or (one.is_dir() and one.name != "qrels")), None
-    )
-
-
 def _read_judgments(path: Path) -> dict[str, dict[str, int]]:
     """Read the grades above 0 by query and document; queries without any are there with none."""
     judgments: dict[str, dict[str, int]] = {}
-    for number, line in lines_of(path):
-        cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
+    for number, line in _lines(path):
+        cells = [cell.strip() for cell in line.split("\t")]
         if number == 1 and cells[0] == "query-id":
             continue
-        if len(cells) == 4:
-            cells.pop(1)  # TREC's second column means nothing
         if len(cells) != 3 or not all(cells) or not re.fullmatch(r"[+-]?\d+", cells[2]):
             raise UsageError(
                 f"{path}, line {number}: this is not a judgment.",
-                "A line is: query, document, grade, between tabs; or TREC's query 0 document"
-                " grade.",
+                "A line is: query, document, grade, between tabs.",
             )
         query, document, grade = cells[0], unicodedata.normalize("NFC", cells[1]), int(cells[2])
         grades = judgments.setdefault(query, {})
@@ -178,47 +160,26 @@ def _read_judgments(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _read_queries(path: Path) -> list[JudgedQuery]:
-    """Read the queries of a file, not judged yet: objects of JSON, or an id, a tab and a text."""
+    """Read the queries of a file, not judged yet."""
     queries: dict[str, JudgedQuery] = {}
-    if path.suffix == ".jsonl":
-        rows = list(json_lines(path))
-    else:
-        cells = ((number, *line.partition("\t")) for number, line in lines_of(path))
-        rows = [(number, name.strip(), {"text": text.strip()}) for number, name, _, text in cells]
-    for number, name, row in rows:
-        text, kind = row.get("text"), row.get("type")
-        if not name or not isinstance(text, str) or not text.strip():
+    for number, name, row in json_lines(path):
+        text = row.get("text")
+        if not isinstance(text, str) or not text.strip():
             raise UsageError(
-                f"{path}, line {number} has no {'text' if name else 'id'}.",
-                "A line is: id, tab, text; or an object of JSON with _id and text.",
+                f"{path}, line {number} has no text.", "A line is an object with _id and text."
             )
         if name in queries:
             raise UsageError(
                 f"{path}, line {number}: there are two queries {name!r}.",
                 "Give each query an id of its own.",
             )
-        written = kind.strip() if isinstance(kind, str) else ""
-        queries[name] = JudgedQuery(name, text, written, {})
+        queries[name] = JudgedQuery(name, text, str(row.get("type") or "").strip(), {})
     return list(queries.values())
-
-
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Read the lines that say something, with their numbers."""
-    try:
-        # Only line feeds end lines: a text in JSON may hold other separators.
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, line.rstrip("\r\n")
-    except (FileNotFoundError, IsADirectoryError):
-        raise NotFound(f"There is no file {path}.", "Name one that is there.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.", "It must be UTF-8 text.") from error
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Read the objects of a JSON Lines file, with their numbers and ids."""
-    for number, line in lines_of(path):
+    for number, line in _lines(path):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -233,36 +194,17 @@ def json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
         yield number, str(identifier).strip(), row
 
 
-# ── A run as a file of TREC ───────────────────────────────────────────────────────
-
-
-def check_ids(queries: Iterable[str]) -> None:
-    """Raise `UsageError` when no run over queries with these ids could be written to a file.
-
-    Searching takes long: it is better known before.
-    """
-    for query in queries:
-        if not query or re.search(r"\s", query):
-            raise UsageError(
-                f"The query id {query!r} cannot be written into a run file.",
-                "Give queries ids without spaces.",
-            )
-
-
-def as_trec(run: Run) -> str:
-    """Write a run as `trec_eval` reads it: `query Q0 document rank score tag`.
-
-    Scores fall strictly, also as 32-bit numbers: other tools order by them alone.
-    """
-    check_ids(run.found)
-    tag = re.sub(r"\s+", "-", run.name) or "dowse"
-    lines: list[str] = []
-    for query, ranking in run.found.items():
-        last = np.float32(np.inf)
-        for rank, (document, score) in enumerate(ranking, start=1):
-            last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
-            lines.append(f"{query} Q0 {document} {rank} {last} {tag}\n")
-    return "".join(lines)
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Read the lines that say something, with their numbers."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError):
+        raise NotFound(f"There is no file {path}.", "Put one there.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}.", "It must be UTF-8 text.") from error
+    # Only line feeds end lines: a text in JSON may hold other separators.
+    lines = enumerate(text.split("\n"), start=1)
+    return [(number, line.rstrip("\r")) for number, line in lines if line.strip()]
 
 
 # ── Measures ──────────────────────────────────────────────────────────────────────
@@ -436,7 +378,6 @@ class UnanswerableReport(Struct, frozen=True):
 
     queries: Annotated[int, "How many."]
     rejected: Annotated[float, "Share with no result or no good match, as it should be."]
-    min_confidence: Annotated[float, "The threshold as set, -1 for the fitted one."]
     confidence: Annotated[float, "Mean score of the best result."]
 
 
@@ -467,7 +408,6 @@ def report(collection: Collection, run: Run) -> RunReport:
         unanswerable = UnanswerableReport(
             queries=len(asked),
             rejected=sum(one in run.marked or not run.found.get(one) for one in asked) / len(asked),
-            min_confidence=run.min_confidence,
             confidence=math.fsum(run.confidence[one] for one in asked) / len(asked),
         )
     return RunReport(
@@ -483,37 +423,18 @@ def report(collection: Collection, run: Run) -> RunReport:
     )
 
 
-class MeasureRecord(Struct, frozen=True):
-    """How two runs differ in one measure."""
-
-    measure: Annotated[str, "Its name, as in `measures`."]
-    values: Annotated[Difference, "What each came to, and the difference."]
-
-
-class ComparisonRecord(Struct, frozen=True):
-    """How two runs differ."""
-
-    first: Annotated[str, "Name of the first run."]
-    second: Annotated[str, "Name of the second run."]
-    measures: Annotated[tuple[MeasureRecord, ...], "By measure."]
-
-
-def compare_runs(collection: Collection, first: Run, second: Run) -> ComparisonRecord:
+def compare_runs(collection: Collection, first: Run, second: Run) -> dict[str, Difference]:
     """Compare two runs by every measure; by none when no query has judgments."""
     queries = collection.answerable
     before, after = measure_queries(first, queries), measure_queries(second, queries)
-    measures = tuple(
-        MeasureRecord(
-            name,
-            compare(
-                {query: getattr(measured, name) for query, measured in before.items()},
-                {query: getattr(measured, name) for query, measured in after.items()},
-            ),
+    return {
+        name: compare(
+            {query: getattr(measured, name) for query, measured in before.items()},
+            {query: getattr(measured, name) for query, measured in after.items()},
         )
         for name in NAMES
         if queries
-    )
-    return ComparisonRecord(first.name, second.name, measures)
+    }
 
 
 # ── What is searched ────────────────────────────────────────────────────────────
@@ -529,7 +450,7 @@ class Bench(Struct, frozen=True):
 
     def run(self, name: str, changes: Mapping[str, Any], announce: Announce = silent) -> Run:
         """Ask all queries of the collection with these changes to the settings."""
-        return search_run(name, self.engine, self.collection.queries, changes, announce=announce)
+        return search_run(name, self.engine, self.collection.queries, changes, announce)
 
 
 @contextmanager
@@ -588,7 +509,8 @@ def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[
 
 # ── Searching ───────────────────────────────────────────────────────────────────
 
-_CHUNKS_PER_DOCUMENT = 3  # results to ask for, so that their documents fill a ranking
+_DEPTH = 100  # documents of a ranking that are judged
+_CHUNKS = 3 * _DEPTH  # results to ask for, so that their documents fill a ranking
 
 
 def search_run(
@@ -596,25 +518,20 @@ def search_run(
     engine: Engine,
     queries: Sequence[JudgedQuery],
     changes: Mapping[str, Any],
-    depth: int = 100,
-    *,
     announce: Announce = silent,
 ) -> Run:
     """Ask every query, and rank documents by their best chunk.
 
     Each query is asked twice: as the settings have it, which is timed, and for enough chunks to
-    fill `depth` documents, with as many candidates per strategy unless `changes` says otherwise.
+    fill a ranking, with as many candidates per strategy unless `changes` says otherwise.
     When `changes` says how many results there are, exactly these are judged. Recency does not count
-    unless `changes` turns it on: files of a checkout are all new. Raise `Locked` when the index was
-    changed meanwhile: no figure would mean anything.
+    unless `changes` turns it on: files of a checkout are all new.
     """
-    generation = _generation(engine)
     usual = {"recency.bias": 0.0, **changes}
     deep = usual
     if "search.top_n" not in usual:
-        chunks = _CHUNKS_PER_DOCUMENT * depth
         candidates = change_search(SearchSettings(), usual).search.top_k  # maybe of a preset
-        deep = {**usual, "search.top_n": chunks, "search.top_k": candidates or chunks}
+        deep = {**usual, "search.top_n": _CHUNKS, "search.top_k": candidates or _CHUNKS}
     seconds: dict[str, float] = {}
     confidence: dict[str, float] = {}
     found, marked, notices = {}, set(), Counter[str]()
@@ -629,20 +546,10 @@ def search_run(
         if response.no_good_match:
             marked.add(query.id)
         notices.update(set(response.notices))
-        found[query.id] = engine.rank(SearchRequest(query.text, query.filters, deep))[:depth]
-    if _generation(engine) != generation:
-        raise Locked(
-            "Another process has changed the index while it was measured.", "Measure once more."
-        )
-    least = change_search(engine.settings, usual).threshold.min_confidence
+        found[query.id] = engine.rank(SearchRequest(query.text, query.filters, deep))[:_DEPTH]
     # What was said of most queries belongs to the way of searching, not to a query.
     general = tuple(notice for notice, count in notices.most_common() if 2 * count > len(queries))
-    return Run(name, found, seconds, confidence, general, frozenset(marked), least)
-
-
-def _generation(engine: Engine) -> int:
-    with engine.read() as reading:
-        return reading.catalogue.generation
+    return Run(name, found, seconds, confidence, general, frozenset(marked))
 
 
 # ── The whole of it ─────────────────────────────────────────────────────────────
@@ -666,17 +573,17 @@ def sides_of(
     changes = dict(assigned(text) for text in assignments)
     sides: list[Side] = []
     for text in compared or [preset or _DEFAULT]:
-        if text == _DEFAULT:
-            sides.append((text, changes))
-        elif text in PRESETS:
-            sides.append((text, {**changes, "search.preset": text}))
+        own: dict[str, Any] = {}
+        if text in PRESETS:
+            own = {"search.preset": text}
         elif "=" in text:
-            sides.append((text, {**changes, **dict([assigned(text)])}))
-        else:
+            own = dict([assigned(text)])
+        elif text != _DEFAULT:
             raise NotFound(
                 f"{text!r} is neither a preset nor a setting.",
                 f"Presets: {', '.join(PRESETS)}; or {_DEFAULT}, or NAME=VALUE.",
             )
+        sides.append((text, {**changes, **own}))
     return sides
 
 
@@ -689,25 +596,16 @@ class EvalRecord(Struct, frozen=True):
     unanswerable: Annotated[int, "Queries that have no answer."]
     unjudged: Annotated[int, "Queries left out because no document was judged to answer them."]
     runs: Annotated[tuple[RunReport, ...], "What each run came to."]
-    comparison: Annotated[ComparisonRecord | None, "With `--compare`."]
+    comparison: Annotated[
+        Mapping[str, Difference] | None, "With `--compare`: how the second differs, by measure."
+    ]
     notices: Annotated[tuple[str, ...], "What could not be done, and how to change that."]
 
 
 def evaluate(
-    collection: Collection,
-    sides: Sequence[Side],
-    open_bench: OpenBench,
-    announce: Announce,
-    *,
-    paired: bool = False,
-    save: Callable[[bytes], None] | None = None,
+    collection: Collection, sides: Sequence[Side], open_bench: OpenBench, announce: Announce
 ) -> EvalRecord:
-    """Search the collection, and judge what was found.
-
-    With `paired`, two sides are compared. `save` is given a single run as TREC has it.
-    """
-    if save:
-        check_ids(query.id for query in collection.queries)
+    """Search the collection, and judge what was found; two sides are compared."""
     documents = 0
     notices: list[str] = []
     runs: list[Run] = []
@@ -717,8 +615,6 @@ def evaluate(
             notices += bench.notices
             of_searches = {one: value for one, value in side.items() if is_of_a_search(one)}
             runs.append(bench.run(name, of_searches, announce))
-    if save:
-        save(as_trec(runs[0]).encode("utf-8", "surrogateescape"))
     for run in runs:
         notices += run.notices
     return EvalRecord(
@@ -728,6 +624,6 @@ def evaluate(
         unanswerable=len(collection.unanswerable),
         unjudged=collection.unjudged,
         runs=tuple(report(collection, run) for run in runs),
-        comparison=compare_runs(collection, *runs) if paired else None,
+        comparison=compare_runs(collection, *runs) if len(runs) == 2 else None,
         notices=tuple(dict.fromkeys(notices)),
     )

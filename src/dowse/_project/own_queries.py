@@ -1,7 +1,7 @@
-"""Queries out of the user's own documents, and settings that rank better for them.
+"""Queries out of the user's own documents, to measure with.
 
-A heading names what is below it, the text of a link the document it leads to, a description or
-an alias its own document. None of this needs a model, or anybody to judge.
+A heading names what is below it, the text of a link the document it leads to. None of this needs a
+model, or anybody to judge.
 
 They are asked of a copy of the index in which the texts that they were drawn from cannot be found.
 It is made from the index, not from the folder: no file of the user's is read or written. It is with
@@ -16,7 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, zip_longest
-from typing import Any, Literal, get_args
+from pathlib import PurePosixPath
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +29,6 @@ from dowse._model import (
     Announce,
     Condition,
     Document,
-    DocumentEntry,
     Edge,
     Event,
     context_of,
@@ -52,7 +52,7 @@ from dowse._util.files import locked, make_private_folder
 from dowse.errors import UsageError
 
 PER_KIND = 50
-"""How many queries of each kind are drawn unless somebody says otherwise."""
+"""How many queries of each kind are drawn at most."""
 
 FEW = 30
 """With fewer queries than this, figures say little."""
@@ -64,7 +64,7 @@ _WORD = re.compile(r"\w+")
 _SIGNS = re.compile(r"""["“”„«»「」『』`*]|(?<!\S)-+|(?<=\w):(?=\S)""")
 
 
-OwnKind = Literal["heading", "link", "description", "alias"]
+OwnKind = Literal["heading", "link"]
 """Where in the documents a query comes from."""
 
 
@@ -98,30 +98,25 @@ class _WithoutDocuments(Filters, frozen=True):
         return (Condition("under", self.documents, negated=True, written="--self"),)
 
 
-def own_queries(reading: IndexReader, per_kind: int, seed: int = 0) -> tuple[OwnQuery, ...]:
+def own_queries(
+    reading: IndexReader, per_kind: int = PER_KIND, seed: int = 0
+) -> tuple[OwnQuery, ...]:
     """Draw at most so many queries of each kind, in turn from as many documents as there are.
 
     None is said by its document elsewhere, where it would not be hidden. The same index and seed
     give the same queries.
     """
-    entries = {entry.id: entry for entry in reading.catalogue.documents()}
-    titles = {folded(entry.fields.title) for entry in entries.values()}
-    edges = list(reading.links.all())
-    found: dict[OwnKind, list[OwnQuery]] = {kind: [] for kind in get_args(OwnKind)}
-    for name, entry in entries.items():
-        stored = reading.catalogue.document(name)
-        headings = headings_of(parse(name, stored.text)) if stored else ()
-        found["heading"] += [one for one in headings if _words(one.text) >= 3]
-        found["description"] += _said(entry, "description", [entry.fields.description])
-        found["alias"] += _said(entry, "alias", entry.fields.aliases)
-    found["link"] += _links(edges, entries)
+    entries, edges = reading.catalogue.documents(), list(reading.links.all())
+    stored = filter(None, (reading.catalogue.document(entry.id) for entry in entries))
+    headings = [one for doc in stored for one in headings_of(parse(doc.entry.id, doc.text))]
+    # A query that says what a document is called would find it too easily.
+    names = {folded(entry.fields.title) for entry in entries}
+    names |= {folded(PurePosixPath(entry.id).stem) for entry in entries}
     drawn: list[OwnQuery] = []
-    for kind, queries in found.items():
-        often = Counter(folded(query.text) for query in queries)
+    for queries in (headings, list(_links(edges))):
+        often = Counter([*names, *(folded(query.text) for query in queries)])
         unique = [query for query in queries if often[folded(query.text)] == 1]
-        if kind in {"heading", "alias"}:
-            unique = [query for query in unique if folded(query.text) not in titles]
-        in_turn = _in_turn(unique, f"{kind} {seed}")
+        in_turn = _in_turn(unique, seed)
         drawn += islice((one for one in in_turn if _can_be_hidden(reading, one)), per_kind)
     # Other documents that say something of a document only because they link to it.
     linking: defaultdict[tuple[str | None, str], set[str]] = defaultdict(set)
@@ -148,7 +143,7 @@ def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
     if not queries:
         raise UsageError(
             f"No queries can be drawn from the documents of {name}.",
-            "They need headings with text below, texts of links, descriptions or aliases."
+            "They need headings with text below, or texts of links."
             " Or judge some queries, and name them as SET.",
         )
     return Collection(name, None, tuple(query.judged for query in queries))
@@ -157,10 +152,9 @@ def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
 def told_counts(queries: Sequence[OwnQuery]) -> str:
     """Say how many queries of which kind there are, and whether that is enough."""
     counts = Counter(query.kind for query in queries)
-    names = {"heading": "headings", "link": "link texts", "alias": "aliases"}
-    kinds = [f"{counts[one]} {names.get(one, one + 's')}" for one in get_args(OwnKind)]
+    kinds = f"{counts['heading']} headings, {counts['link']} link texts"
     few = f" Fewer than {FEW}: the figures mean little." if len(queries) < FEW else ""
-    return f"Queries drawn from the documents: {len(queries)} ({', '.join(kinds)}).{few}"
+    return f"Queries drawn from the documents: {len(queries)} ({kinds}).{few}"
 
 
 def headings_of(document: Document) -> Iterator[OwnQuery]:
@@ -170,22 +164,11 @@ def headings_of(document: Document) -> Iterator[OwnQuery]:
     for heading, end in zip(document.headings, ends, strict=False):
         below = document.text[blocks.get(heading.start, end) : end].strip()
         text = _query(heading.text)
-        if heading.level >= 2 and text and len(below) >= _LEAST_BELOW:
+        if heading.level >= 2 and _words(text) >= 3 and len(below) >= _LEAST_BELOW:
             yield OwnQuery("", "heading", text, document.id, heading.text, heading.start)
 
 
-def _said(
-    entry: DocumentEntry, kind: Literal["description", "alias"], texts: Iterable[str]
-) -> Iterator[OwnQuery]:
-    """List what the frontmatter of a document calls it, if that is enough to ask for."""
-    for written in texts:
-        text = _query(written)
-        is_name = kind == "alias" and len(text) >= 3 and folded(text) not in _names(entry)
-        if is_name or (kind == "description" and _words(text) >= 3):
-            yield OwnQuery("", kind, text, entry.id, written)
-
-
-def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Iterator[OwnQuery]:
+def _links(edges: Iterable[Edge]) -> Iterator[OwnQuery]:
     """List the labels that lead to one document only, wherever they are."""
     by_label: defaultdict[str, list[tuple[str, Edge]]] = defaultdict(list)
     for edge in edges:
@@ -193,26 +176,22 @@ def _links(edges: Iterable[Edge], entries: Mapping[str, DocumentEntry]) -> Itera
         is_path = folded(edge.link.target) in folded(text)  # a place written out, no name for it
         if edge.link.kind in {"wikilink", "relative"} and _words(text) >= 2 and not is_path:
             by_label[folded(text)].append((text, edge))
-    for label, found in sorted(by_label.items()):
+    for _, found in sorted(by_label.items()):
         sources = {edge.source for _, edge in found}
         target, *others = {edge.target for _, edge in found}
-        if target is None or others or target in sources or label in _names(entries[target]):
+        if target is None or others or target in sources:
             continue
         text = min(text for text, _ in found)
         yield OwnQuery("", "link", text, target, text)
 
 
-def _in_turn(queries: Iterable[OwnQuery], seed: str) -> Iterator[OwnQuery]:
+def _in_turn(queries: Iterable[OwnQuery], seed: int) -> Iterator[OwnQuery]:
     """Mix the order of the queries: of every document one, then of every document a second."""
-    chooser = random.Random(seed)  # noqa: S311  it must be the same every time
+    ordered = sorted(queries, key=lambda one: (one.document, one.start, one.text))
     by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
-    for query in sorted(queries, key=lambda one: (one.document, one.start, one.text)):
+    for query in random.Random(seed).sample(ordered, len(ordered)):  # noqa: S311  it must be the same every time
         by_document[query.document].append(query)
-    documents = sorted(by_document)
-    chooser.shuffle(documents)
-    for document in documents:
-        chooser.shuffle(by_document[document])
-    rounds = zip_longest(*(by_document[document] for document in documents))
+    rounds = zip_longest(*by_document.values())
     return (query for query in chain.from_iterable(rounds) if query is not None)
 
 
@@ -229,12 +208,6 @@ def _words(text: str) -> int:
     return characters // 2 + (sum(map(bool, others)) if {*others, ""} - {*STOPWORDS, ""} else 0)
 
 
-def _names(entry: DocumentEntry) -> set[str]:
-    """Return what a document is called: a query that says so finds it too easily."""
-    stem = entry.id.rsplit("/", 1)[-1].rpartition(".")[0]
-    return {folded(entry.fields.title), folded(stem)}
-
-
 def folded(text: str) -> str:
     """Return the words of a text, without case and signs."""
     return " ".join(_WORD.findall(text.casefold()))
@@ -249,17 +222,10 @@ def joined(text: str) -> str:
 
 
 def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
-    """Parse a document without what queries were drawn from; all else stays on its line."""
-    drawn = list(queries)
+    """Parse a document without the headings that are queries; all else stays on its line."""
     document = parse(document_id, text)
-    if headings := [query for query in drawn if query.kind == "heading"]:
-        document = parse(document_id, _without_headings(document, headings))
-    kinds, fields = {query.kind for query in drawn}, document.fields
-    if "description" in kinds:
-        fields = replace(fields, description="")
-    if "alias" in kinds:  # all of them: one often is another's plural, or spells it otherwise
-        fields = replace(fields, aliases=())
-    return replace(document, fields=fields)
+    headings = [query for query in queries if query.kind == "heading"]
+    return parse(document_id, _without_headings(document, headings)) if headings else document
 
 
 def _without_labels(document: Document, labels: set[str]) -> Document:
@@ -274,8 +240,8 @@ def _without_labels(document: Document, labels: set[str]) -> Document:
 def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
     """Tell whether a document no longer says a query when its source is hidden.
 
-    A heading or a description may be nowhere else. A short name may well occur in the text,
-    but nothing else may be called so.
+    A heading may be nowhere else. The text of a link may well occur in the text, but nothing else
+    may be called so.
     """
     stored = reading.catalogue.document(query.document)
     if stored is None:
@@ -283,7 +249,7 @@ def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
     document = hide(query.document, stored.text, [query])
     asked, fields = joined(query.written), document.fields
     said = [fields.title, *fields.aliases, *fields.keywords, *fields.tags, fields.description]
-    if query.kind in {"heading", "description"}:
+    if query.kind == "heading":
         return not any(asked in joined(text) for text in [*said, document.text[document.body :]])
     return asked not in map(joined, [*said, *(heading.text for heading in document.headings)])
 

@@ -66,18 +66,6 @@ _LEAKS: Mapping[str, tuple[str, str]] = {
         "heading",
         "---\naliases: [Trimming the oily wick]\n---\n## Trimming the oily wick\n\n{long}\n",
     ),
-    "a first sentence that says the description": (
-        "description",
-        "---\ndescription: What burns at the top.\n---\n# Wick\n\nWhat burns at the top. {long}\n",
-    ),
-    "a title that holds the description": (
-        "description",
-        "---\ntitle: Wick, or what burns on top\ndescription: What burns on top\n---\n{long}\n",
-    ),
-    "a tag that is the alias": (
-        "alias",
-        "---\naliases: [beacon]\ntags: [beacon]\n---\n# Wick\n\n{long}\n",
-    ),
     "a heading that is the text of a link": (
         "link",
         "# Wick\n\n## Cutting it short\n\n{long} And so on.\n",
@@ -101,14 +89,11 @@ def test_what_the_answer_says_elsewhere_is_no_query(
 
 
 def test_without_such_a_copy_each_of_them_is_one(tmp_path: Path, workspace: Workspace) -> None:
-    text = (
-        "---\naliases: [beacon]\ndescription: What burns at the top\n---\n# Wick\n\n"
-        f"## Trimming the oily wick\n\n{_LONG}\n"
-    )
+    text = f"# Wick\n\n## Trimming the oily wick\n\n{_LONG}\n"
     notes = {"wick.md": text, "page.md": "# Page\n\n[Cutting it short](wick.md)\n"}
     with _indexed(workspace, tmp_path / "sound", notes) as engine:
         kinds = [query.kind for query in _drawn(engine)]
-    assert kinds == ["heading", "link", "description", "alias"]
+    assert kinds == ["heading", "link"]
 
 
 def test_a_list_of_contents_is_hidden_with_its_headings(
@@ -127,37 +112,25 @@ def test_a_list_of_contents_is_hidden_with_its_headings(
                 assert not copy.engine.search(SearchRequest(words, changes=_KEYWORD)).hits
 
 
-def test_another_name_of_the_answer_is_hidden_with_the_one_asked_for(
-    tmp_path: Path, workspace: Workspace
-) -> None:
-    notes = {"wick.md": f"---\naliases: [beacon, beacons]\n---\n{_LONG}\n"}
-    with _indexed(workspace, tmp_path / "names", notes) as engine:
-        queries = _drawn(engine, per_kind=1)
-        assert [query.kind for query in queries] == ["alias"]
-        with hidden_copy(workspace, engine, queries) as copy:
-            assert not copy.engine.search(SearchRequest("beacon", changes=_KEYWORD)).hits
-
-
-def test_a_document_that_links_to_a_heading_or_by_an_alias_is_no_answer(
+def test_a_document_that_test_a_document_that_links_to_a_heading_is_no_answer(
     tmp_path: Path, workspace: Workspace
 ) -> None:
     head = "Trimming the oily wick"
     notes = {
-        "wick.md": f"---\naliases: [old beacon]\n---\n# Wick\n\n## {head}\n\n{_LONG}\n",
+        "wick.md": f"# Wick\n\n## {head}\n\n{_LONG}\n",
         "a.md": "See [this](wick.md#trimming-the-oily-wick).\n",
         "b.md": f"See [[wick#{head}]].\n",
-        "c.md": "See [[wick|Old Beacon]].\n",
     }
     with _indexed(workspace, tmp_path / "links", notes) as engine:
         linking = {query.text: query.linking for query in _drawn(engine)}
-    assert linking == {head: ("a.md", "b.md"), "old beacon": ("c.md",)}
+    assert linking == {head: ("a.md", "b.md")}
 
 
 def test_nothing_that_is_searched_of_an_answer_holds_its_query(workspace: Workspace) -> None:
     """Terms are made of the fields, the header path and the text; vectors of the last two."""
     with _opened(workspace, _CORPUS) as engine:
         queries = _drawn(engine)
-        assert {query.kind for query in queries} == {"heading", "link", "description", "alias"}
+        assert {query.kind for query in queries} == {"heading", "link"}
         with hidden_copy(workspace, engine, queries) as copy, copy.engine.read() as reading:
             for query in queries:
                 stored = reading.catalogue.document(query.document)
@@ -166,5 +139,5 @@ def test_nothing_that_is_searched_of_an_answer_holds_its_query(workspace: Worksp
                 named = {joined(one) for one in (fields.title, *fields.aliases, *fields.tags)}
                 paths = {joined(one) for chunk in stored.chunks for one in chunk.header_path}
                 assert asked not in named | paths | {joined(fields.description)}, query
-                if query.kind in {"heading", "description"}:
+                if query.kind == "heading":
                     assert asked not in joined(stored.text[stored.body :]), query

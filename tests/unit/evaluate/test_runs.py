@@ -1,22 +1,17 @@
-"""Runs: how a collection is searched, and the files that runs are kept in."""
+"""Runs: how a collection is searched."""
 
 from __future__ import annotations
 
 import os
 import time
-from itertools import pairwise
 from pathlib import Path
 
-import ir_measures
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dowse._model import Event, Hit
 from dowse._project.engine import Engine
-from dowse._project.evaluation import JudgedQuery, Run, as_trec, search_run
+from dowse._project.evaluation import JudgedQuery, Run, search_run
 from dowse._search.request import SearchRequest
-from dowse.errors import Locked, UsageError
 from vaults import index_notes
 
 _LONG = "\n\n".join(
@@ -57,21 +52,6 @@ def test_a_document_counts_once_by_its_best_chunk(engine: Engine) -> None:
 def _deep(engine: Engine, query: str) -> list[Hit]:
     changes = {"search.top_n": 300, "search.top_k": 300, "recency.bias": 0.0}
     return list(engine.search(SearchRequest(query, changes=changes)).hits)
-
-
-def test_depth_limits_documents(engine: Engine) -> None:
-    assert len(search_run("r", engine, _QUERIES, {}, depth=2).found["q1"]) == 2
-
-
-def test_an_index_that_changes_meanwhile_is_not_measured(engine: Engine) -> None:
-    root = Path(engine.project.roots[0])
-
-    def change(event: Event) -> None:
-        (root / "new.md").write_text(f"# New\n\nWritten at {event.done}.\n", "utf-8")
-        engine.index()
-
-    with pytest.raises(Locked, match="has changed the index"):
-        search_run("r", engine, _QUERIES, {}, announce=change)
 
 
 def test_a_query_that_finds_nothing_has_an_empty_ranking_and_no_confidence(engine: Engine) -> None:
@@ -120,7 +100,7 @@ def test_what_holds_for_most_queries_is_reported_once(engine: Engine) -> None:
 
 def test_progress_is_announced(engine: Engine) -> None:
     events: list[Event] = []
-    search_run("r", engine, _QUERIES, {}, announce=events.append)
+    search_run("r", engine, _QUERIES, {}, events.append)
     assert [(one.done, one.total, one.unit) for one in events] == [
         (done, 3, "queries") for done in range(3)
     ]
@@ -129,45 +109,3 @@ def test_progress_is_announced(engine: Engine) -> None:
 def test_two_runs_find_the_same(engine: Engine) -> None:
     one, two = (search_run("r", engine, _QUERIES, {}) for _ in range(2))
     assert (one.found, one.confidence) == (two.found, two.confidence)
-
-
-# ── Files ────────────────────────────────────────────────────────────────────
-
-
-def test_a_file_is_as_trec_eval_reads_it() -> None:
-    run = Run("my run", {"q1": (("a.md", 0.5), ("b c.md", 0.25))})
-    written = as_trec(run)
-    assert written == "q1 Q0 a.md 1 0.5 my-run\nq1 Q0 b c.md 2 0.25 my-run\n"
-
-
-_RANKINGS = st.dictionaries(
-    st.sampled_from(["q1", "q2", "q3"]),
-    st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.5000000001, 1.0, 1.0]), max_size=30).map(
-        lambda scores: sorted(scores, reverse=True)
-    ),
-)
-
-
-@settings(deadline=None, max_examples=50, derandomize=True)
-@given(rankings=_RANKINGS)
-def test_equal_scores_keep_their_order_in_other_tools(
-    rankings: dict[str, list[float]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    file = tmp_path_factory.mktemp("runs") / "a.run"
-    found = {
-        query: tuple((f"d{place}", score) for place, score in enumerate(scores))
-        for query, scores in rankings.items()
-    }
-    file.write_text(as_trec(Run("r", found)), "utf-8")
-    theirs = list(ir_measures.read_trec_run(str(file)))  # type: ignore[no-untyped-call]
-    for query in rankings:
-        ranked = sorted(
-            (one for one in theirs if one.query_id == query), key=lambda one: -one.score
-        )
-        assert [one.doc_id for one in ranked] == [document for document, _ in found[query]]
-        assert all(before.score > after.score for before, after in pairwise(ranked))
-
-
-def test_an_id_that_no_file_could_hold_is_refused() -> None:
-    with pytest.raises(UsageError, match="cannot be written into a run file"):
-        as_trec(Run("r", {"a b": (("a", 1.0),)}))

@@ -102,16 +102,10 @@ def test_link_texts_lead_to_one_document_and_are_not_its_title(engine: Engine) -
     assert by_text["where the fire burns"] == ("boat.md", "stairs.md")
 
 
-def test_descriptions_and_aliases_stand_for_their_document(engine: Engine) -> None:
-    queries = _drawn(engine)
-    assert _texts(queries, "description") == {("Everything about the light at the top", "lamp.md")}
-    assert _texts(queries, "alias") == {("beacon", "lamp.md"), ("lantern of old", "lamp.md")}
-
-
 def test_the_same_queries_every_time_and_no_more_than_asked_for(engine: Engine) -> None:
     assert _drawn(engine) == _drawn(engine)
     few = _drawn(engine, per_kind=1)
-    assert [query.kind for query in few] == ["heading", "link", "description", "alias"]
+    assert [query.kind for query in few] == ["heading", "link"]
     assert len({query.id for query in _drawn(engine)}) == len(_drawn(engine))
     # Of two documents, both are asked about before one is asked about twice.
     heads = [q.document for q in _drawn(engine, per_kind=2) if q.kind == "heading"]
@@ -133,10 +127,10 @@ def test_signs_of_a_query_are_only_words_here(tmp_path: Path, workspace: Workspa
 def test_it_says_how_many_of_which_kind_and_when_they_are_few(engine: Engine) -> None:
     told = told_counts(_drawn(engine))
     assert told == (
-        "Queries drawn from the documents: 8 (3 headings, 2 link texts, 1 descriptions, "
-        "2 aliases). Fewer than 30: the figures mean little."
+        "Queries drawn from the documents: 5 (3 headings, 2 link texts)."
+        " Fewer than 30: the figures mean little."
     )
-    assert "mean little" not in told_counts(_drawn(engine) * 5)
+    assert "mean little" not in told_counts(_drawn(engine) * 6)
 
 
 def test_they_are_a_collection_like_any_other(engine: Engine) -> None:
@@ -161,8 +155,6 @@ def test_what_is_hidden_is_gone_and_all_else_stays_on_its_line(engine: Engine) -
         kept = [line for line in text.split("\n") if line.startswith(_LONG)]
         assert [line for line in hidden.text.split("\n") if line.startswith(_LONG)] == kept
     lamp = hide("lamp.md", NOTES["lamp.md"], [one for one in queries if one.document == "lamp.md"])
-    assert lamp.fields.description == ""
-    assert lamp.fields.aliases == ()
     assert lamp.fields.title == "Lamp"
     assert "(#trimming" not in lamp.text
 
@@ -179,7 +171,7 @@ def test_the_copy_cannot_find_the_source_but_finds_the_rest(
     keyword = {"search.mode": "keyword"}
     assert engine.search(SearchRequest("trimming wick", changes=keyword)).hits
     with hidden_copy(workspace, engine, queries) as copy:
-        for words in ("trimming wick", "polishing curved", "lantern", "light top"):
+        for words in ("trimming wick", "polishing curved"):
             assert not copy.engine.search(SearchRequest(words, changes=keyword)).hits, words
         found = copy.engine.search(SearchRequest("scissors", changes=keyword)).hits[0]
         assert (found.document, found.header_path) == ("lamp.md", ("Lamp",))

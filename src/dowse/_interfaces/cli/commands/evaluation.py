@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from dowse._interfaces.cli.options import setting_names
 from dowse._model import ModelFit
 from dowse._project.evaluation import (
     NAMES,
-    ComparisonRecord,
+    Difference,
     EvalRecord,
     Measures,
     RunReport,
@@ -29,9 +29,7 @@ from dowse._project.evaluation import (
     sides_of,
 )
 from dowse._project.indexing import fit_confidence
-from dowse._project.outputs import check_output, write_output
 from dowse._project.own_queries import (
-    PER_KIND,
     hidden_copy,
     own_collection,
     own_queries,
@@ -46,13 +44,6 @@ from dowse.errors import UsageError
 
 @click.command(cls=Command, record=EvalRecord)
 @click.argument("set_", metavar="[SET]", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--save",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Save what was found as a TREC run file, outside all project folders.",
-)
-@click.option("--force", is_flag=True, help="With --save: overwrite a file that is there already.")
 @click.option(
     "--set",
     "assignments",
@@ -80,57 +71,45 @@ from dowse.errors import UsageError
     is_flag=True,
     help="Instead of SET, draw queries from the project's own documents.",
 )
-@click.option(
-    "--per-kind",
-    type=click.IntRange(min=1),
-    default=PER_KIND,
-    show_default=True,
-    metavar="N",
-    help="With --self: draw at most this many queries of each kind.",
-)
 @pass_call
 def eval_command(
     call: Call,
     set_: Path | None,
     *,
-    save: Path | None,
-    force: bool,
     assignments: tuple[str, ...],
     preset: str | None,
     compare: tuple[str, str] | None,
     queries: int | None,
     own: bool,
-    per_kind: int,
 ) -> None:
     """Measure how well a judged collection is answered.
 
-    SET is a folder with docs/, queries.jsonl and qrels.tsv, or with queries.tsv and TREC's qrels.
-    It is indexed apart from your projects, and your settings hold. Documents are judged, each by
-    its best passage, down to the 100th.
+    SET is a folder with docs/, queries.jsonl and qrels.tsv. It is indexed apart from your
+    projects, and your settings hold. Documents are judged, each by its best passage, down to the
+    100th.
 
     Recency does not count, because the files of a collection are as old as its download. Latency is
     that of a search with your own number of results; for the measures 300 passages are asked for,
     unless --set search.top_n says how many to judge. Queries of the type
     "unanswerable" should find nothing.
 
-    With --self the queries are headings, texts of links, descriptions and aliases of your own
-    documents, asked of a copy of the index that does not hold them. A document that says a query
-    only because it links to the answer does not count.
+    With --self the queries are headings and texts of links of your own documents, asked of a copy
+    of the index that does not hold them. A document that says a query only because it links to the
+    answer does not count.
 
     Examples:
       dowse eval benchmarks/corpus                       measure the current settings
-      dowse eval SET --preset seed-a --save seed-a.run   and keep the run
+      dowse eval SET --preset seed-a                     measure a preset
       dowse eval SET --compare seed-a default            is the second better?
       dowse eval SET --compare default fuse.keyword=2
       dowse eval --self -p notes                         with queries drawn from the notes
     """
     refusals = (
-        (compare and save, "--save keeps one run, and --compare makes two.", "Use one."),
         (compare and preset, "--compare names presets itself.", "Leave out --preset."),
         (
             own and (set_ or queries),
             "--self draws queries from the documents of a project.",
-            "Leave out SET and --queries; --per-kind says how many.",
+            "Leave out SET and --queries.",
         ),
         (not own and set_ is None, "There is nothing to measure.", "Name a SET, or use --self."),
     )
@@ -138,24 +117,19 @@ def eval_command(
         if applies:
             raise UsageError(what, hint)
     sides = sides_of(compare, preset, assignments)
-    keep = None
-    if save:
-        file = check_output(call.workspace, real_path(save), force=force)
-        keep = partial(write_output, call.workspace, file, force=force)
-    judge = partial(evaluate, paired=bool(compare), save=keep)
     with call.progress() as announce:
         if set_ is not None:
             collection = read_collection(real_path(set_))
             collection = sample(collection, queries) if queries else collection
             opened = partial(open_bench, call.workspace, collection)
-            record = judge(collection, sides, opened, announce)
+            record = evaluate(collection, sides, opened, announce)
         else:
             with call.open(announce) as engine:
                 with engine.read() as reading:
-                    drawn = own_queries(reading, per_kind)
+                    drawn = own_queries(reading)
                 collection = own_collection(engine.project.name, drawn)
                 hidden = partial(hidden_copy, call.workspace, engine, drawn)
-                record = judge(collection, sides, hidden, announce)
+                record = evaluate(collection, sides, hidden, announce)
             record = replace(record, notices=(told_counts(drawn), *record.notices))
     call.answer(record, lambda width: draw_eval(record, width))
     if not call.json:
@@ -178,9 +152,9 @@ def draw_eval(record: EvalRecord, width: int | None) -> Iterator[Text]:
     yield Text()
     if record.runs:
         yield from _draw_runs(record.runs, width)
-    if record.comparison:
+    if record.comparison is not None:
         yield Text()
-        yield from _draw_comparison(record.comparison, width)
+        yield from _draw_comparison(record.runs, record.comparison, width)
 
 
 def _headed(heads: Sequence[str], rows: Iterable[Sequence[Part]], width: int | None) -> list[Text]:
@@ -218,25 +192,24 @@ def _cells(measures: Measures | None) -> list[str]:
 
 def _rejected(unanswerable: UnanswerableReport) -> str:
     """Say what became of queries that have no answer."""
-    least = unanswerable.min_confidence
-    threshold = "the fitted threshold" if least < 0 else f"min_confidence {least:g}"
     return (
-        f"Without an answer: {unanswerable.rejected:.0%} rejected at {threshold}"
+        f"Without an answer: {unanswerable.rejected:.0%} rejected"
         f" (mean confidence {unanswerable.confidence:.2f})."
     )
 
 
-def _draw_comparison(comparison: ComparisonRecord, width: int | None) -> Iterator[Text]:
-    second, first = (comparison.second, "bold"), (comparison.first, "bold")
+def _draw_comparison(
+    runs: Sequence[RunReport], comparison: Mapping[str, Difference], width: int | None
+) -> Iterator[Text]:
+    first, second = ((run.name, "bold") for run in runs)
     yield from sentence(width, second, " compared with ", first)
     heads = ("", "first", "second", "change", "", "95 % interval", "p", "won", "same", " lost")
     rows: list[list[Part]] = []
-    for one in comparison.measures:
-        values = one.values
+    for name, values in comparison.items():
         colour = "green" if values.difference > 0 else "red"
         rows.append(
             [
-                NAMES[one.measure],
+                NAMES[name],
                 f"{values.first:.3f}",
                 f"{values.second:.3f}",
                 (f"{values.difference:+.3f}", colour if values.p < _SURE else ""),
