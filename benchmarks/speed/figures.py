@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.speed.material import ROOT, SHIPPED, markdown_files
 
+from dowse._embed.models import SHIPPED_WEIGHTS
 from dowse._model import ANALYZE_VERSION, CHUNK_VERSION, EMBEDDING_TEXT_VERSION, PARSE_VERSION
 
 KEPT = ROOT / "build" / "bench"
@@ -106,7 +107,7 @@ def documents(options: argparse.Namespace) -> list[Path]:
 def kept_folder(name: str, files: Sequence[Path]) -> Path:
     """Where something that is made of these files is kept; other files have another folder."""
     numbers = [PARSE_VERSION, CHUNK_VERSION, ANALYZE_VERSION, EMBEDDING_TEXT_VERSION]
-    made_of = f"{len(files)} {files[0]} {files[-1]} {numbers}"
+    made_of = f"{len(files)} {files[0]} {files[-1]} {numbers} {SHIPPED_WEIGHTS}"
     return KEPT / f"{name}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}"
 
 
