@@ -1,5 +1,8 @@
 """A command that embeds a query reads a part of the tokenizer, with the same result."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,3 +46,9 @@ def test_later_texts_are_cut_by_the_whole_tokenizer() -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"model": {"type": "WordPiece"}}'])
 def test_other_tokenizers_are_read_whole(content: bytes) -> None:
     assert only_for(content, ["a"]) == content
+
+
+def test_the_package_of_tokenizers_is_whole_before_threads_use_a_tokenizer() -> None:
+    line = "import sys; from dowse._embed.open import TextTokenizer; TextTokenizer(b'{}', 8)"
+    check = "assert 'tokenizers.implementations' in sys.modules"
+    subprocess.run([sys.executable, "-c", f"{line}; {check}"], check=True)

@@ -439,6 +439,10 @@ class TextTokenizer:
     """Numbers the tokens of texts; may be used by several threads at once."""
 
     def __init__(self, content: bytes, max_tokens: int) -> None:
+        # Loaded before threads use it: two that import parts of it at once see a half-made module.
+        import tokenizers  # noqa: PLC0415  (not every command embeds)
+
+        self._open_buffer = tokenizers.Tokenizer.from_buffer
         self._content = content
         self._max_tokens = max_tokens
         self._max_characters = max_tokens * _CHARACTERS_PER_TOKEN
@@ -462,10 +466,8 @@ class TextTokenizer:
         return self._open(self._content)
 
     def _open(self, content: bytes) -> Any:
-        from tokenizers import Tokenizer  # noqa: PLC0415  (not every command embeds)
-
         try:
-            tokenizer = Tokenizer.from_buffer(content)
+            tokenizer = self._open_buffer(content)
         except Exception as error:  # the library raises nothing more special
             raise EmbedError(f"The model's tokenizer.json cannot be used: {error}.") from error
         tokenizer.no_padding()
@@ -483,7 +485,7 @@ def only_for(content: bytes, texts: Sequence[str]) -> bytes:
         model, cutter = whole["model"], whole["pre_tokenizer"]
         if (model["type"], cutter["type"], whole["normalizer"]) != ("BPE", "ByteLevel", None):
             return content
-        from tokenizers.pre_tokenizers import ByteLevel  # noqa: PLC0415  (as above)
+        from tokenizers.pre_tokenizers import ByteLevel  # noqa: PLC0415  not every command embeds
 
         cut = ByteLevel(add_prefix_space=cutter["add_prefix_space"]).pre_tokenize_str
         words = {word for text in texts for word, _ in cut(text)}
