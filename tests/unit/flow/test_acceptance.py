@@ -181,7 +181,7 @@ def test_a_question_that_was_meant_for_other_documents_is_marked(engine: Engine)
 
 
 def test_a_query_in_a_script_that_neither_index_nor_model_has_is_marked(engine: Engine) -> None:
-    for query in ("กู้คืนข้อมูลสำรอง", "Резервное копирование"):
+    for query in ("აღვადგინო სარეზერვო ასლი", "վերականգնել պահուստային պատճենը"):
         poor = engine.search(SearchRequest(query))
         assert poor.no_good_match
         assert {(hit.match, hit.reason) for hit in poor.hits} == {("weak", "no word in common")}
