@@ -420,7 +420,8 @@ def document(number: int, words: Sequence[str]) -> IndexedDocument:
         drawn = (words[min(len(words) - 1, int(rng.paretovariate(0.6)))] for _ in range(110))
         text += " ".join(drawn) + "\n\n"
         place = f"{number:08x}{part:08x}"
-        chunks.append(Chunk(place, f"{number:016x}", (), start, len(text), 0, part + 1, part + 1))
+        lines = part + 1, part + 1
+        chunks.append(Chunk(place, (), start, len(text), *lines, f"{number:016x}", 0))
     section = Section(f"{number:016x}", (), 0, len(text), 1, len(chunks))
     made = Document(name, text, 0, Fields(title=f"Note {number}", tags=(f"t{number % 10}",)))
     state = FileState(len(text), 10**18 + number, f"{number}")

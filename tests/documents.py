@@ -171,12 +171,12 @@ def _parts(document_id: str, text: str, body: int) -> tuple[list[Section], list[
         chunks += [
             Chunk(
                 _id("chunk", document_id, text, first, last),
-                sections[-1].id,
                 header_path,
                 first,
                 last,
-                0,
                 *_lines(text, first, last),
+                sections[-1].id,
+                0,
             )
             for first, last in _paragraphs(text, start, end)
         ]

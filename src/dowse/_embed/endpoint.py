@@ -66,12 +66,15 @@ class EndpointEmbedder:
         Offline it asks nobody, and raises `EndpointFailed` when nobody has asked before.
         """
         name = self._options.endpoint_model.rpartition("/")[2]
-        key = f"endpoint/{name}/{self._digest()}"
         if not self._known_dimensions():
             if self._offline:
                 raise self._client.failed("has not been asked yet how long its vectors are")
             self._vectors([_QUESTION], waiting=True)
-        return Model(key, self._dimensions, self._options.endpoint_max_tokens)
+        return Model(
+            f"endpoint/{name}/{self._digest()}",
+            self._dimensions,
+            self._options.endpoint_max_tokens,
+        )
 
     def passages(self, texts: Sequence[str]) -> Iterator[EmbeddedBatch]:
         """Embed texts to be found, yielding batches as they are done."""
@@ -87,8 +90,8 @@ class EndpointEmbedder:
 
     def query(self, text: str) -> Vector:
         """Embed a text to search with."""
-        asked = self._options.endpoint_query_prefix + text
-        vector: Vector = self._vectors([asked], waiting=True)[0]
+        prefix = self._options.endpoint_query_prefix
+        vector: Vector = self._vectors([prefix + text], waiting=True)[0]
         return vector
 
     def _vectors(self, texts: Sequence[str], *, waiting: bool) -> Matrix:

@@ -285,9 +285,11 @@ def _pooling(folder: Path) -> Pooling:
     config = _optional(folder / path / CONFIG)
     named = config.get("pooling_mode") or ()  # newer files name the mode, older ones have switches
     modes = {named} if isinstance(named, str) else set(named)
-    for switch, chosen in config.items():
-        if switch.startswith("pooling_mode_") and chosen is True:
-            modes.add(switch.removeprefix("pooling_mode_").removesuffix("_tokens"))
+    modes |= {
+        switch.removeprefix("pooling_mode_").removesuffix("_tokens")
+        for switch, chosen in config.items()
+        if switch.startswith("pooling_mode_") and chosen is True
+    }
     if config.get("include_prompt", True) is True:
         if modes <= {"mean"}:
             return "mean"
@@ -520,8 +522,7 @@ class ModelCache:
 
     def manifests(self) -> list[ModelManifest]:
         """Return what is known about every model here, by name."""
-        folders = sorted(self.root.glob("[!.]*"))
-        return [one for one in map(_read_manifest, folders) if one is not None]
+        return list(filter(None, map(_read_manifest, sorted(self.root.glob("[!.]*")))))
 
     def damage(self, name: str) -> list[str]:
         """Name the files that are not what they were."""
@@ -551,10 +552,7 @@ class ModelCache:
                         "dowse needs config.json, tokenizer.json and the model as ONNX, in "
                         "onnx/model.onnx.",
                     )
-                files: dict[str, FileRecord] = {}
-                for path in sorted(paths):
-                    file = scratch / path
-                    files[path] = FileRecord(file.stat().st_size, _sha256(file), crc_of(file) or 0)
+                files = {path: _record(scratch / path) for path in sorted(paths)}
                 manifest = msgspec.json.encode(ModelManifest(name, origin, files))
                 (scratch / _MANIFEST).write_bytes(msgspec.json.format(manifest))
                 sync_tree(scratch)  # a model is whole, also after a power cut
@@ -583,8 +581,8 @@ class ModelCache:
             try:
                 held.enter_context(locked(folder, patience=0))
             except Locked:
-                note = f"Waiting: another process is fetching {name}."
-                announce(Event("download", 0, None, "bytes", note))
+                waiting = f"Waiting: another process is fetching {name}."
+                announce(Event("download", 0, None, "bytes", waiting))
                 held.enter_context(locked(folder, patience=-1))
             prefix = f".{folder.name}.partial-"
             for left_by_a_killed_process in self.root.glob(f"{prefix}*"):
@@ -604,6 +602,10 @@ def _read_manifest(folder: Path) -> ModelManifest | None:
     except UNREADABLE:
         return None
     return manifest if graphs_among(manifest.files) else None
+
+
+def _record(file: Path) -> FileRecord:
+    return FileRecord(file.stat().st_size, _sha256(file), crc_of(file) or 0)
 
 
 def _sha256(path: Path) -> str:

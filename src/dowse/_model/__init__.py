@@ -84,7 +84,6 @@ from dowse._model.search import (
     StrategyRank,
     Trace,
     also_at,
-    fit_of,
     place_of,
 )
 
@@ -160,7 +159,6 @@ __all__ = [
     "also_at",
     "context_of",
     "embedding_text",
-    "fit_of",
     "header_line",
     "modified",
     "place_of",

@@ -156,17 +156,11 @@ class Section(Struct, frozen=True):
     last_line: int
 
 
-class Chunk(Struct, frozen=True):
+class Chunk(Section, frozen=True):
     """A child: the unit that is searched, always inside one section."""
 
-    id: str  # 16 hex digits of a hash over the document's id, place and text
     section: str  # the id of its section
-    header_path: tuple[str, ...]  # the headings above all of its text
-    start: int
-    end: int
     overlap: int  # how many characters at its start repeat the end of the chunk before it
-    first_line: int
-    last_line: int
 
 
 class Name(Struct, frozen=True):
@@ -186,14 +180,15 @@ class ChunkedDocument(Struct, frozen=True):
     chunks: tuple[Chunk, ...]
     context: Context = "title"  # what is embedded before the text of a chunk
 
-    def text_of(self, part: Section | Chunk) -> str:
+    def text_of(self, part: Section) -> str:
         """Return the text that a section or chunk covers."""
         return self.document.text[part.start : part.end]
 
     def embedding_text(self, chunk: Chunk) -> str:
         """Return what the embedder reads of a chunk."""
-        title = self.document.fields.title
-        return embedding_text(title, chunk.header_path, self.text_of(chunk), self.context)
+        return embedding_text(
+            self.document.fields.title, chunk.header_path, self.text_of(chunk), self.context
+        )
 
     def code_by_chunk(self) -> list[list[CodeBlock]]:
         """Return for each chunk the code that begins in it; code in no chunk is left out."""
@@ -212,8 +207,9 @@ class ChunkedDocument(Struct, frozen=True):
         first, fields = self.chunks[0], self.document.fields
         named: list[tuple[NameKind, str]] = [("title", fields.title)] if fields.title else []
         named += [("alias", alias) for alias in fields.aliases]
-        beginning = first.start, first.first_line
-        found = [(first, Name(kind, (name,), *beginning)) for kind, name in named]
+        found = [
+            (first, Name(kind, (name,), first.start, first.first_line)) for kind, name in named
+        ]
         ends, text = [chunk.end for chunk in self.chunks], self.document.text
         above: list[Heading] = []
         for heading in self.document.headings:
@@ -426,8 +422,9 @@ class StoredChunk(Struct, frozen=True):
 
     def embedding_text(self, context: Context) -> str:
         """Return what the embedder has read of it, in an index with this context."""
-        title, path = self.document.fields.title, self.chunk.header_path
-        return embedding_text(title, path, self.text, context)
+        return embedding_text(
+            self.document.fields.title, self.chunk.header_path, self.text, context
+        )
 
 
 class Edge(Struct, frozen=True):

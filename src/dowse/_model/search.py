@@ -407,11 +407,6 @@ def _hit_line(hit: Hit) -> str:
     return f"{summary}  ({remarks})" if remarks else summary
 
 
-def fit_of(hit: Hit) -> str:
-    """Return how well a hit fits its query, with the reason: `possible, 2 of 3 words found`."""
-    return ", ".join(filter(None, (hit.match, hit.reason)))
-
-
 def also_at(hit: Hit) -> str:
     """Return where else the document of a hit matches, in words: `2 more: lines 30–41, 60–66`."""
     pages = [page_of(hit.document, one.header_path) for one in hit.more]
@@ -433,9 +428,11 @@ def _html(response: Response) -> Iterator[str]:
         yield f"<blockquote>{html.escape(response.answer.text)}</blockquote>"
     yield "<ol>"
     for hit in response.hits:
-        place = html.escape(hit.place)
         snippet = _MARKED.sub(r"<mark>\1</mark>", html.escape(hit.snippet))
-        yield f"<li><b>{html.escape(_name(hit))}</b> <code>{place}</code> {fit_of(hit)}"
+        yield (
+            f"<li><b>{html.escape(_name(hit))}</b> <code>{html.escape(hit.place)}</code>"
+            f" {', '.join(filter(None, (hit.match, hit.reason)))}"
+        )
         yield f"<br>{snippet}{f'<br><i>{also_at(hit)}</i>' if hit.more else ''}</li>"
     yield "</ol>"
     yield from (f"<p><i>{html.escape(notice)}</i></p>" for notice in response.notices)

@@ -63,8 +63,7 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
         more = f" and {counted(len(left) - 1, 'more path')}" if len(left) > 1 else ""
         what = f"Others on this machine can read {short_path(left[0])}{more}."
         # What is left after a repair belongs to another user: only the owner can close it.
-        by_owner = f"chown -R $USER {quote(str(left[0]))}"
-        advice = by_owner if repair else "dowse doctor --repair"
+        advice = f"chown -R $USER {quote(str(left[0]))}" if repair else "dowse doctor --repair"
         yield Check("Privacy", "dowse's files are open to others", (Finding(what, advice),))
     elif found:
         yield Check("Privacy", "others on this machine could read dowse's files, repaired")
@@ -206,8 +205,11 @@ def _check_packages() -> Check:
             what = f"{one.name} {version} is installed; dowse needs {one.specifier}."
         findings.append(Finding(what, f'pip install --upgrade "{one.name}{one.specifier}"'))
     optional = "can" if _installed("markitdown") else "cannot"
-    found = f"{len(needed)} needed; PDF and Office files {optional} be read"
-    return Check("Packages", found, tuple(findings))
+    return Check(
+        "Packages",
+        f"{len(needed)} needed; PDF and Office files {optional} be read",
+        tuple(findings),
+    )
 
 
 def _installed(name: str) -> str:

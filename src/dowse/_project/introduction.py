@@ -54,8 +54,7 @@ def first_words(folder: Path) -> str:
         for piece in pieces(text):
             found = " ".join(plain(piece.markup).split()) if piece.kind == "prose" else ""
             if len(found) >= 20:  # badges and dates are shorter
-                short = f"{found[:_PARAGRAPH].rstrip()} …"
-                return found if len(found) <= _PARAGRAPH else short
+                return found if len(found) <= _PARAGRAPH else f"{found[:_PARAGRAPH].rstrip()} …"
     return ""
 
 

@@ -54,9 +54,6 @@ from dowse.errors import UsageError
 PER_KIND = 50
 """How many queries of each kind are drawn at most."""
 
-FEW = 30
-"""With fewer queries than this, figures say little."""
-
 _LEAST_BELOW = 40  # characters of text that a heading must have below it to be worth finding
 _LONGEST = 300  # characters; what is longer is no query
 _WORD = re.compile(r"\w+")
@@ -116,8 +113,9 @@ def own_queries(
     for queries in (headings, list(_links(edges))):
         often = Counter([*names, *(folded(query.text) for query in queries)])
         unique = [query for query in queries if often[folded(query.text)] == 1]
-        in_turn = _in_turn(unique, seed)
-        drawn += islice((one for one in in_turn if _can_be_hidden(reading, one)), per_kind)
+        drawn += islice(
+            (one for one in _in_turn(unique, seed) if _can_be_hidden(reading, one)), per_kind
+        )
     # Other documents that say something of a document only because they link to it.
     linking: defaultdict[tuple[str | None, str], set[str]] = defaultdict(set)
     for edge in edges:
@@ -147,14 +145,6 @@ def own_collection(name: str, queries: Sequence[OwnQuery]) -> Collection:
             " Or judge some queries, and name them as SET.",
         )
     return Collection(name, None, tuple(query.judged for query in queries))
-
-
-def told_counts(queries: Sequence[OwnQuery]) -> str:
-    """Say how many queries of which kind there are, and whether that is enough."""
-    counts = Counter(query.kind for query in queries)
-    kinds = f"{counts['heading']} headings, {counts['link']} link texts"
-    few = f" Fewer than {FEW}: the figures mean little." if len(queries) < FEW else ""
-    return f"Queries drawn from the documents: {len(queries)} ({kinds}).{few}"
 
 
 def headings_of(document: Document) -> Iterator[OwnQuery]:
@@ -191,8 +181,7 @@ def _in_turn(queries: Iterable[OwnQuery], seed: int) -> Iterator[OwnQuery]:
     by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
     for query in random.Random(seed).sample(ordered, len(ordered)):  # noqa: S311  it must be the same every time
         by_document[query.document].append(query)
-    rounds = zip_longest(*by_document.values())
-    return (query for query in chain.from_iterable(rounds) if query is not None)
+    return filter(None, chain.from_iterable(zip_longest(*by_document.values())))
 
 
 def _query(written: str) -> str:
@@ -222,9 +211,9 @@ def joined(text: str) -> str:
 
 
 def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
-    """Parse a document without the headings that are queries; all else stays on its line."""
+    """Parse a document without its headings that are queries; all else stays on its line."""
     document = parse(document_id, text)
-    headings = [query for query in queries if query.kind == "heading"]
+    headings = [one for one in queries if one.kind == "heading" and one.document == document_id]
     return parse(document_id, _without_headings(document, headings)) if headings else document
 
 
@@ -293,9 +282,10 @@ def hidden_copy(
     project = replace(engine.project, folder=engine.project.folder / "evaluation")
     parts = workspace.parts(project, settings, announce)
     make_private_folder(project.folder)
-    busy = f"Another process is measuring or tuning {project.name}."
     with (
-        locked(project.folder / "evaluation", busy, _WAIT),
+        locked(
+            project.folder / "evaluation", f"Another process is measuring {project.name}.", _WAIT
+        ),
         Engine(project, settings, parts) as copy,
     ):
         made = _fill(engine, copy, queries, announce)
@@ -307,9 +297,6 @@ def _fill(
     engine: Engine, copy: Engine, queries: Sequence[OwnQuery], announce: Announce
 ) -> VectorMaker:
     """Fill the copy with what is left of the documents when queries are hidden in them."""
-    by_document: dict[str, list[OwnQuery]] = {}
-    for query in queries:
-        by_document.setdefault(query.document, []).append(query)
     options, words = copy.settings.chunk, copy.settings.learned_words
     with engine.read() as reading:
         stamp = {**(reading.catalogue.stamp() or {}), **copy.expected_stamp().text}
@@ -317,12 +304,7 @@ def _fill(
         names = sorted(reading.catalogue.files())
         labels = {folded(query.written) for query in queries if query.kind == "link"}
         hidden = (
-            chunk(
-                _without_labels(
-                    hide(one.entry.id, one.text, by_document.get(one.entry.id, ())), labels
-                ),
-                options,
-            )
+            chunk(_without_labels(hide(one.entry.id, one.text, queries), labels), options)
             for one in map(reading.catalogue.document, names)
             if one is not None
         )

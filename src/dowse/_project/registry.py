@@ -48,6 +48,7 @@ ALL = "all"
 _NAME = re.compile(r"(?=.{1,64}\Z)[^\W_][\w.-]*(?: [\w.-]+)*")
 _LONGEST_DESCRIPTION = 500  # characters
 _RUN_ENDS = 30.0  # seconds that a run is given to end when its project is removed
+_BROKEN = ("", *(f"-{number}" for number in range(2, 100)))  # ends of the names of broken files
 _ROOTS = "project.roots"  # where the file of a project says which folders it has
 
 
@@ -90,8 +91,7 @@ class Project(Struct, frozen=True):
         """Return the roots with the names that ids of further roots start with."""
         named: list[Root] = []
         for path in self.roots:
-            taken = {root.name for root in named}
-            name = _free_name(path.stem or "root", taken) if named else ""
+            name = _free_name(path.stem or "root", {root.name for root in named}) if named else ""
             named.append(Root(path, name, self.is_elsewhere(path), noted=True))
         return named
 
@@ -174,8 +174,7 @@ class Projects:
                 f"{self.folder} cannot be read: {error.strerror}.",
                 f"Move it away with: mv {place} {place}.broken",
             ) from error
-        named = {name for name in entries if _NAME.fullmatch(name)}
-        return named | set(self.indexes.holding(self.folder))
+        return {*filter(_NAME.fullmatch, entries), *self.indexes.holding(self.folder)}
 
     def _load(self, name: str) -> Project:
         folder = self.folder / name
@@ -220,8 +219,10 @@ class Projects:
                 " letter or digit.",
             )
         if name.casefold() == ALL:
-            what = f"{name!r} cannot be the name of a project: it means all of them."
-            raise UsageError(what, "Choose another.")
+            raise UsageError(
+                f"{name!r} cannot be the name of a project: it means all of them.",
+                "Choose another.",
+            )
         return name
 
     def adopt(self, folder: Path, name: str) -> Project:
@@ -333,13 +334,10 @@ class Projects:
             if file.is_file() and not file.is_symlink() and file.stat().st_size == 0:
                 file.unlink()
             elif os.path.lexists(file):
-                number, kept = 1, file.with_suffix(".toml.broken")
-                while (
-                    os.path.lexists(kept) and not kept.is_file()
-                ):  # only a former file is replaced
-                    number += 1
-                    kept = file.with_suffix(f".toml.broken-{number}")
-                file.rename(kept)
+                places = (file.with_suffix(f".toml.broken{end}") for end in _BROKEN)
+                # Only a former file is replaced.
+                kept = (one for one in places if one.is_file() or not os.path.lexists(one))
+                file.rename(next(kept))
             sync_folder(folder)
         except OSError as error:
             raise BadSettings(

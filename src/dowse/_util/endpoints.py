@@ -123,8 +123,9 @@ class EndpointClient:
         except TooLarge as error:
             raise self.failed(f"does not end its answer: {error}") from error
         except zlib.error as error:
-            what = f"gave an answer of no use: it cannot be decompressed ({error})"
-            raise self.failed(what) from error
+            raise self.failed(
+                f"gave an answer of no use: it cannot be decompressed ({error})"
+            ) from error
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise self.failed(f"has no usable address: {error}") from error
         except httpx2.HTTPError as error:
@@ -168,12 +169,12 @@ class EndpointClient:
         status, settings = reply.status, self._endpoint.settings
         if status in {401, 403}:
             variable = self._endpoint.api_key_env
-            name_it = f"dowse config set {settings}.api_key_env NAME"
             raise self.failed(
                 f"refused the key ({status})",
                 f"Check the key in the environment variable {variable}."
                 if variable
-                else f"Name the variable that holds the key: {name_it}",
+                else "Name the variable that holds the key: dowse config set"
+                f" {settings}.api_key_env NAME",
             )
         if status == 404:
             raise self.failed(
@@ -181,21 +182,23 @@ class EndpointClient:
                 f"Check {settings}.endpoint_url and {settings}.endpoint_model.",
             )
         if not 200 <= status < 300:
-            what = f"answered {status}: {self.shown(reply)}"
-            raise self.failed(what, hint or self._endpoint.otherwise)
+            raise self.failed(
+                f"answered {status}: {self.shown(reply)}", hint or self._endpoint.otherwise
+            )
 
     def useless(self, reply: HttpReply, what: str) -> EndpointFailed:
         """Make the error for an answer that is not what was asked for."""
-        url = f"{self._endpoint.settings}.endpoint_url"
         return self.failed(
             f"answered with {what}: {self.shown(reply)}",
-            f"Check that {url} leads to an OpenAI-compatible endpoint.",
+            f"Check that {self._endpoint.settings}.endpoint_url leads to an OpenAI-compatible"
+            " endpoint.",
         )
 
     def failed(self, what: str, hint: str = "") -> EndpointFailed:
         """Make an error that names the endpoint and says what it did."""
-        said = f"The endpoint {self._endpoint.url} {what}."
-        return EndpointFailed(self._without_secrets(said), hint)
+        return EndpointFailed(
+            self._without_secrets(f"The endpoint {self._endpoint.url} {what}."), hint
+        )
 
     def shown(self, reply: HttpReply) -> str:
         """Return the beginning of an answer, without the key that it may repeat."""

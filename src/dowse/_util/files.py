@@ -126,10 +126,7 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
     with locked(path):
         for left in path.parent.glob(f".{glob.escape(path.name)}-*"):  # by a killed process
             left.unlink(missing_ok=True)
-        try:
-            before = path.read_bytes()
-        except FileNotFoundError:
-            before = None
+        before = path.read_bytes() if path.exists() else None
         replace_file(path, change(before))
 
 
@@ -145,8 +142,10 @@ def locked(path: Path, busy: str = "", patience: float = _PATIENCE) -> Iterator[
     try:
         held = lock.acquire(timeout=patience, poll_interval=_POLL)
     except Timeout:
-        what = busy or f"{path} is being changed by another process."
-        raise Locked(what, "Wait for it to end, or stop it.") from None
+        raise Locked(
+            busy or f"{path} is being changed by another process.",
+            "Wait for it to end, or stop it.",
+        ) from None
     with held:
         yield
 
@@ -160,10 +159,7 @@ def move(old: Path, new: Path) -> None:
     deadline = time.monotonic() + _MOMENTS
     while True:
         try:
-            if old.is_dir():
-                old.rename(new)
-            else:
-                old.replace(new)
+            old.replace(new)
         except PermissionError:
             if os.name != "nt" or time.monotonic() > deadline:
                 raise

@@ -185,8 +185,7 @@ class Deadline:
         self._clock = clock
         self._pause = pause
         self._next_look = 0.0
-        self._left = seconds
-        self.resume()
+        self._end = clock() + seconds
 
     def check(self) -> None:
         """Raise `TookTooLong` once the time is over."""

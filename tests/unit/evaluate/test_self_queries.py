@@ -20,7 +20,6 @@ from dowse._project.own_queries import (
     hide,
     own_collection,
     own_queries,
-    told_counts,
 )
 from dowse._project.workspace import Given, Workspace
 from dowse._search.request import SearchRequest
@@ -124,15 +123,6 @@ def test_signs_of_a_query_are_only_words_here(tmp_path: Path, workspace: Workspa
         assert engine.search(SearchRequest(query.text)).removed == {}
 
 
-def test_it_says_how_many_of_which_kind_and_when_they_are_few(engine: Engine) -> None:
-    told = told_counts(_drawn(engine))
-    assert told == (
-        "Queries drawn from the documents: 5 (3 headings, 2 link texts)."
-        " Fewer than 30: the figures mean little."
-    )
-    assert "mean little" not in told_counts(_drawn(engine) * 6)
-
-
 def test_they_are_a_collection_like_any_other(engine: Engine) -> None:
     queries = _drawn(engine)
     collection = own_collection("notes", queries)
@@ -217,7 +207,7 @@ def test_one_evaluation_does_not_change_the_copy_of_another(
     monkeypatch.setattr(hiding, "_WAIT", 0.1)
     with hidden_copy(workspace, engine, ()) as copy:
         with (
-            pytest.raises(Locked, match="Another process is measuring or tuning notes"),
+            pytest.raises(Locked, match="Another process is measuring notes"),
             hidden_copy(workspace, engine, _drawn(engine)),
         ):
             pass

@@ -42,7 +42,7 @@ def test_a_cross_encoder_reads_the_title_the_headings_and_the_text_without_its_m
         "## Restore\n\n- Stop the **writer**, see [[clock|the clock]].\n\n```sh\nls -l *_x*\n```\n"
     )
     entry = DocumentEntry("a.md", "0" * 8, Fields(title="Backups"), 0.0, 0, 0, 1)
-    chunk = Chunk("0" * 16, "1" * 16, ("Ops", "Restore"), 0, len(text), 0, 1, 7)
+    chunk = Chunk("0" * 16, ("Ops", "Restore"), 0, len(text), 1, 7, "1" * 16, 0)
     assert passage(StoredChunk(1, chunk, text, entry)) == (
         "Backups > Ops > Restore > Restore Stop the writer, see the clock. ls -l *_x*"
     )

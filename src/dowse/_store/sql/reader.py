@@ -217,10 +217,10 @@ ENTRY = """d.id, d.short, d.fields, d.modified, d.size, d.mtime_ns,
 EntryRow = tuple[str, str, str, Moment, int, int, int]
 """The values in `ENTRY`."""
 
-CHUNK = """c.id, c.section, c.header_path, c.start, c."end", c.overlap, c.first_line, c.last_line"""
+CHUNK = """c.id, c.header_path, c.start, c."end", c.first_line, c.last_line, c.section, c.overlap"""
 """The columns of a `Chunk`."""
 
-ChunkRow = tuple[str, str, str, int, int, int, int, int]
+ChunkRow = tuple[str, str, int, int, int, int, str, int]
 """The values in `CHUNK`."""
 
 EDGES = """SELECT s.id, l.kind, l.target, l.anchor, l.label, l.line, t.id FROM edges l
@@ -251,7 +251,7 @@ def section_of(row: tuple[str, str, int, int, int, int]) -> Section:
 
 def chunk_of(row: ChunkRow) -> Chunk:
     """Make a chunk."""
-    return Chunk(row[0], row[1], headings(row[2]), *row[3:])
+    return Chunk(row[0], headings(row[1]), *row[2:])
 
 
 def edge_of(row: EdgeRow) -> Edge:
@@ -386,7 +386,7 @@ class SqlTables(Struct, frozen=True):
         listed = " IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
         wanted: dict[int, list[tuple[ChunkKey, Chunk]]] = {}
         rows = self._sql.rows(
-            tuple[int, int, str, str, str, int, int, int, int, int],
+            tuple[int, int, str, str, int, int, int, int, str, int],
             f"SELECT c.key, c.document, {CHUNK} FROM chunks c WHERE c.key{listed}",
             json.dumps([int(key) for key in keys]),
         )

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 from rich.text import Text
 
 from dowse._config.presets import PRESETS
@@ -33,7 +32,6 @@ from dowse._project.own_queries import (
     hidden_copy,
     own_collection,
     own_queries,
-    told_counts,
 )
 from dowse._search.confidence import DEFAULT
 from dowse._search.fit import LEAST
@@ -130,7 +128,6 @@ def eval_command(
                 collection = own_collection(engine.project.name, drawn)
                 hidden = partial(hidden_copy, call.workspace, engine, drawn)
                 record = evaluate(collection, sides, hidden, announce)
-            record = replace(record, notices=(told_counts(drawn), *record.notices))
     call.answer(record, lambda width: draw_eval(record, width))
     if not call.json:
         call.remark(*record.notices)
