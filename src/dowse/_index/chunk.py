@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
@@ -9,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate, chain, groupby, islice, pairwise, takewhile
+from itertools import accumulate, chain, groupby, islice, pairwise
 from math import ceil, inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -59,8 +60,7 @@ def _fitting(options: ChunkOptions, text: str) -> ChunkOptions:
     wide = 0 if text.isascii() else sum(map(len, CJK_RUN.findall(text)))
     weight = 1 + (_WEIGHT - 1) * int(_STEPS * wide / len(text)) / _STEPS
     names = ("chunk_max", "chunk_min", "chunk_goal", "overlap")
-    sizes = {name: ceil(getattr(options, name) / weight) for name in names}
-    return replace(options, **sizes) if weight > 1 else options
+    return replace(options, **{name: ceil(getattr(options, name) / weight) for name in names})
 
 
 # ── Along the headings ───────────────────────────────────────────────────────
@@ -191,14 +191,13 @@ def _outline(document: Document) -> list[_OutlinedBlock]:
     found: list[_OutlinedBlock] = []
     level, after_heading = 7, False  # below all headings
     for block in blocks:
-        rank = 0
-        follows = after_heading
-        if block.kind == "heading" and (number := bisect_left(starts, block.start)) < len(starts):
-            above, level = level, document.headings[number].level
+        rank, above, is_heading = 0, level, block.kind == "heading"
+        if is_heading and (number := bisect_left(starts, block.start)) < len(starts):
+            level = document.headings[number].level
             rank = levels.index(level) + 1
-            follows = after_heading and level > above
+        follows = after_heading and (not rank or level > above)
         found.append(_OutlinedBlock(block, level, rank, follows))
-        after_heading = block.kind == "heading"
+        after_heading = is_heading
     return found
 
 
@@ -282,9 +281,7 @@ class _PartMaker:
         if first < 0:
             return ()
         above = self._above[first : max(first + 1, bisect_left(self._starts, end))]
-        # In the order of tuples, what the first and the last share is shared by all between.
-        pairs = zip(min(above), max(above), strict=False)
-        common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+        common = posixpath.commonprefix(above)  # works on tuples as well
         return tuple(filter(None, (self._document.headings[number].text for number in common)))
 
     def _last_line(self, start: int, end: int) -> int:
@@ -378,8 +375,8 @@ def _sentences(text: str, start: int, end: int) -> Iterator[CutPoint]:
 
 def _anywhere(text: str, start: int, end: int, maximum: int) -> Iterator[CutPoint]:
     step = max(1, maximum // 32)
-    offsets = range(start + step, end, step)
-    yield from (CutPoint(before_joined(text, at, at - step + 1), _ANYWHERE) for at in offsets)
+    for at in range(start + step, end, step):
+        yield CutPoint(before_joined(text, at, at - step + 1), _ANYWHERE)
 
 
 def before_joined(text: str, offset: int, earliest: int) -> int:
@@ -508,9 +505,7 @@ def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:
     following = blocks[number : number + 1]
     if following and following[0].kind == "heading" and following[0].start == own_start:
         return own_start
-    while number > 0:
-        number -= 1
-        block = blocks[number]
+    for block in map(blocks.__getitem__, range(number - 1, -1, -1)):
         if block.kind in ("fence", "table"):
             return min(block.end, own_start)
         if block.kind == "heading" or block.start < earliest:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
-from itertools import chain, count, islice, repeat
+from itertools import chain, count, repeat
 from operator import itemgetter
 
 import Stemmer
@@ -26,11 +26,9 @@ from dowse._text.options import BOOSTED, KeywordOptions
 from dowse._text.scripts import CJK_RUN, KANA_CHARACTER, CjkTerms, one_width
 from dowse._util import limits
 
-_KNOWN_WORDS = 20_000
-_KNOWN_FIELDS = 1000
-_FIELD_GAP = 100  # positions between fields, so that no phrase spans two of them
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
-_AT_ONCE = 65_536  # characters whose words are counted at once
+# Whole lines whose words are counted at once, so that a long text is never copied as a whole.
+_LINES_AT_ONCE = re.compile(r"(?s:.{1,65536})[^\n]*\n?")
 _LEAST = 5  # distinct common words of a language that a document must have
 _LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
@@ -44,8 +42,8 @@ class TextAnalyzer:
         self._cjk = CjkTerms(options.tokenizer, options.stopwords)
         self._words = self._terms_in(options.language, "english")
         self._by_language = cache(lambda language: self._terms_in(language, language))
-        self._of_field = lru_cache(_KNOWN_FIELDS)(self._words.terms)  # chunks share most of theirs
-        self._of_word = lru_cache(_KNOWN_WORDS)(self._distinct)  # the words of results recur
+        self._of_field = lru_cache(1000)(self._words.terms)  # chunks share most of theirs
+        self._of_word = lru_cache(20_000)(self._distinct)  # the words of results recur
         self._boosts = {name: float(getattr(options, name)) for name in BOOSTED}
 
     def __reduce__(self) -> tuple[type[TextAnalyzer], tuple[KeywordOptions, tuple[str, ...]]]:
@@ -53,9 +51,8 @@ class TextAnalyzer:
         return TextAnalyzer, (self._options, self._languages)
 
     def _terms_in(self, stemmer: str, stopwords: str) -> WordTerms:
-        options = self._options
-        stem = Stemmer.Stemmer(stemmer).stemWord if options.stemming else None
-        common = COMMON_WORDS[stopwords] if options.stopwords else frozenset[str]()
+        stem = Stemmer.Stemmer(stemmer).stemWord if self._options.stemming else None
+        common = COMMON_WORDS[stopwords] if self._options.stopwords else frozenset[str]()
         return WordTerms(stem, common, self._cjk)
 
     def language(self, text: str) -> str:
@@ -118,11 +115,12 @@ class TextAnalyzer:
 
         Of a text with very many distinct words, the first ones.
         """
-        written: Counter[str] = Counter()
-        for part in _parts(text):
-            found = Counter(_VOCABULARY_WORD.findall(fold_word(part)))
-            written.update(_at_most(limits.WORDS, written, found))
-        words: dict[str, int] = {}  # a counter takes twice as long to fill
+        written: dict[str, int] = {}  # a counter takes twice as long to fill
+        for lines in _LINES_AT_ONCE.finditer(text):
+            for word, often in Counter(_VOCABULARY_WORD.findall(fold_word(lines[0]))).items():
+                if word in written or len(written) < limits.WORDS:
+                    written[word] = written.get(word, 0) + often
+        words: dict[str, int] = {}
         for spelled, often in written.items():
             word = spelled.rstrip("_-")
             if 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS:
@@ -156,29 +154,12 @@ class TextAnalyzer:
                     more, carried[term] = divmod(carried[term] + part, 1)
                     last.append(term if more else GAP)
                 yield start, last
-            start += len(terms) + _FIELD_GAP
+            start += len(terms) + 100  # so that no phrase spans two fields
         if language:
             yield start, [language.upper()]
 
 
 _speaking = lru_cache(4)(TextAnalyzer)
-
-
-def _at_most(limit: int, known: Counter[str], found: Counter[str]) -> Mapping[str, int]:
-    """Return what was found, as far as there are not more distinct words than a limit with it."""
-    if len(known) + len(found) <= limit:
-        return found
-    kept = {*known, *islice((word for word in found if word not in known), limit - len(known))}
-    return {word: often for word, often in found.items() if word in kept}
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Yield a text in parts of whole lines, so that a long one is never copied at once."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start + _AT_ONCE) + 1 or len(text)
-        yield text[start:end]
-        start = end
 
 
 def _texts(fields: Fields, header_path: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
@@ -237,8 +218,7 @@ class WordTerms:
         self._stopwords = stopwords
         self._cjk = cjk
         self._of_run = {
-            False: _Remembered(partial(self._run_terms, japanese=False)),
-            True: _Remembered(partial(self._run_terms, japanese=True)),
+            flag: _Remembered(partial(self._run_terms, japanese=flag)) for flag in (False, True)
         }
 
     def terms(self, text: str, japanese: bool | None = None) -> list[str]:
@@ -257,13 +237,11 @@ class WordTerms:
         usual = one_width(run)
         if usual != run:
             return self.terms(usual, japanese)
-        terms: list[str] = []
-        for index, piece in enumerate(CJK_RUN.split(run)):
-            if index % 2:
-                terms.extend(self._cjk.terms(piece, japanese))
-            elif piece:
-                terms.extend(self._western(piece))
-        return terms
+        pieces = enumerate(CJK_RUN.split(run))
+        return chain.from_iterable(
+            self._cjk.terms(piece, japanese) if number % 2 else self._western(piece)
+            for number, piece in pieces
+        )
 
     def _western(self, piece: str) -> list[str]:
         word = piece if piece.isalnum() else _bare(piece)
@@ -279,9 +257,10 @@ class WordTerms:
                 return []
         parts: list[str] = []
         for part in _PART.findall(word):
-            is_name = part[-1] in "+#"  # C++, C#
-            words = [part.casefold()] if is_name else split_identifier(part[: 4 * LONGEST])
-            parts += words if is_name else self._plain(words)
+            if part[-1] in "+#":  # C++, C#
+                parts.append(part.casefold())
+            else:
+                parts += self._plain(split_identifier(part[: 4 * LONGEST]))
         if not whole or len(whole) > LONGEST:
             return parts
         return [whole, *self._plain(joined(whole)), *(part for part in parts if part != whole)]

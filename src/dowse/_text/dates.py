@@ -67,12 +67,11 @@ def period_of(text: str) -> tuple[float, float] | None:
         return None
     if match["hour"]:
         return begins, begins + (1 if match["second"] else 60)
-    year, month = int(match["year"]), int(match["month"] or 12)
     if match["day"]:
         return begins, begins + 86_400
-    after = f"{year + month // 12:04}-{month % 12 + 1:02}" if year < 9999 else "9999-12-31"
-    ends = first_moment(after)
-    return begins, begins if ends is None else ends
+    year, month = int(match["year"]), int(match["month"] or 12)
+    after = date(year + month // 12, month % 12 + 1, 1) if year < 9999 else date.max
+    return begins, _start(after)
 
 
 def read_date(value: object) -> float | None:
@@ -155,10 +154,12 @@ def _relative(text: str, now: float) -> float | None:
                 return now - 3600 * count
             day = _moved(today, _UNITS.get(unit, unit.rstrip("s")), -count)
         elif found := _NAMED.fullmatch(said):
-            turn, unit = found[1], found[2]
-            monday = today - timedelta(days=today.weekday())
-            january = today.replace(month=1, day=1)
-            first = {"week": monday, "month": today.replace(day=1), "year": january}
+            turn, unit = found.groups()
+            first = {
+                "week": today - timedelta(days=today.weekday()),
+                "month": today.replace(day=1),
+                "year": today.replace(month=1, day=1),
+            }
             day = _moved(first.get(unit, today), unit, _TURNS[turn])
         else:
             return None

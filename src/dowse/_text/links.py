@@ -51,11 +51,11 @@ class Wikilink(Struct, frozen=True):
 
 def read_wikilink(match: re.Match[str]) -> Wikilink:
     """Return the parts of what `WIKILINK` matched."""
-    target, *rest = _PIPE.split(match[2], maxsplit=1)
-    label = rest[0].strip() if rest else ""
+    parts = _PIPE.sub("|", match[2], count=1).partition("|")
+    target, _, label = map(str.strip, parts)
     if _DENDRON.match(label):
-        target, label = label, target.strip()
-    path, _, anchor = _DENDRON.sub("", target.strip()).partition("#")
+        target, label = label, target
+    path, _, anchor = _DENDRON.sub("", target).partition("#")
     kind: WikilinkKind = "embed" if match[1] else "wikilink"
     return Wikilink(kind, path.strip(), anchor.strip(), label)
 
@@ -63,6 +63,11 @@ def read_wikilink(match: re.Match[str]) -> Wikilink:
 def leads_away(link: Wikilink) -> bool:
     """Return whether the target is an address on the web rather than a document."""
     return _URL.match(link.target) is not None
+
+
+def names_document(link: Wikilink) -> bool:
+    """Return whether the target is another document rather than a picture or an address."""
+    return bool(link.target) and not leads_away(link) and not is_media(link.target)
 
 
 # ── Markdown links: the address → the document that it names ────────────────────
@@ -113,12 +118,11 @@ class LinkName(Struct, frozen=True):
 def names_of(document_id: str, aliases: Iterable[str]) -> list[LinkName]:
     """Return all the ways in which links can call a document."""
     path = fold(without_ending(document_id))
-    names = [LinkName(document_id, posixpath.basename(path), "file", path)]
     folder, stem = posixpath.split(path)
+    names = [LinkName(document_id, stem, "file", path)]
     if stem in INDEX_PAGES:
-        names.append(
-            LinkName(document_id, posixpath.basename(folder) or ".", "folder", folder or ".")
-        )
+        short = posixpath.basename(folder) or "."
+        names.append(LinkName(document_id, short, "folder", folder or "."))
     for alias in dict.fromkeys(fold(alias.strip()) for alias in aliases if alias.strip()):
         short = posixpath.basename(_join("", without_ending(alias).lstrip("/")))
         names.append(LinkName(document_id, short, "alias", alias))
@@ -165,8 +169,8 @@ def _matches(source: str, link: Link, named: Sequence[LinkName]) -> Iterable[lis
         # A path may be given from any folder above, as Obsidian and site generators do.
         yield [name for name in pages if f"/{name.spelled}".endswith(f"/{bare}")]
     if link.kind != "relative":
-        spelled = fold(link.target.strip())
-        yield [name for name in named if name.kind == "alias" and name.spelled == spelled]
+        alias = ("alias", fold(link.target.strip()))
+        yield [name for name in named if (name.kind, name.spelled) == alias]
 
 
 def _paths(source: str, link: Link) -> Iterator[str]:

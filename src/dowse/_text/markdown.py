@@ -11,7 +11,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Literal
 
 from msgspec import Struct, field
@@ -29,7 +29,7 @@ FENCE = r"(?:`{3,}(?=[^`\n]*$)|~{3,})"
 CALLOUT = re.compile(r"\[!(?P<kind>[\w-]{1,40})(?:\|[^\]\n]{0,100})?\][+-]?[ \t]*")
 """The kind of a callout, where a quote begins with it: `> [!warning] Hot`."""
 
-_LONGEST_FRONTMATTER = 20_000  # characters
+
 _FRONTMATTER_LINE = re.compile(r"[\w-]+\s*[:=]|#|$")
 _QUOTE = re.compile(r"^(?:[ ]{0,3}>[ ]?)+")
 _QUOTE_IN_LIST = re.compile(r"^(?:[ \t]{0,12}>[ ]?)+")
@@ -41,6 +41,7 @@ _SEPARATOR = re.compile(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-*+:?\s*+)*+$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _DEFINITION = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*\S+")
 _INDENTED = re.compile(r"(?: {4}|\t)")
+_COMMENTED = re.compile(r"<!--.*?-->", re.DOTALL)
 _SWALLOWED = "\ue00a"  # a line feed in a comment
 _CELL = re.compile(r"(?<!\\)\|")
 
@@ -59,17 +60,15 @@ def pieces(text: str) -> list[Piece]:
     """Return the pieces of a text, in their order; frontmatter, comments and rules are left out."""
     reader, body, mark = _Reader(), text, text[:3]
     if mark in {"---", "+++"} and text[3:4] == "\n":
-        end = text.find(f"\n{mark}", 3, _LONGEST_FRONTMATTER)
+        end = text.find(f"\n{mark}", 3, 20_000)
         if end >= 0 and _FRONTMATTER_LINE.match(text[4:].partition("\n")[0]):
             body = text[end + 4 :].partition("\n")[2]
     number = text.count("\n") - body.count("\n")
-    # Comments are left out, with a mark for each line feed in them. A pattern would look for the
-    # end of a comment at every beginning that has none.
-    kept, done = [], 0
-    while (start := body.find("<!--", done)) >= 0 and (end := body.find("-->", start + 4)) >= 0:
-        kept += [body[done:start], _SWALLOWED * body.count("\n", start, end)]
-        done = end + 3
-    for line in "".join((*kept, body[done:])).split("\n"):
+    # Comments are left out, with a mark for each line feed in them. After the last end of one, the
+    # pattern would look for another at every beginning.
+    commented, mark, rest = body.rpartition("-->")
+    shown = _COMMENTED.sub(lambda found: _SWALLOWED * found[0].count("\n"), commented + mark) + rest
+    for line in shown.split("\n"):
         number += line.count(_SWALLOWED)
         reader.take(line.replace(_SWALLOWED, ""), number)
         number += 1
@@ -142,8 +141,8 @@ class _Reader(Struct):
                 self.rows = [(self.number - 1, row) for row in head]
             self.rows.append((self.number, line))
         elif self.lines and _UNDERLINE.match(line):
-            level = 1 if "=" in line else 2
-            self._add("heading", " ".join(self.lines), level=level, line=self.first)
+            text = " ".join(self.lines)
+            self._add("heading", text, level=1 if "=" in line else 2, line=self.first)
             self.lines = []
         elif _RULE.match(line):
             self.end()
@@ -168,15 +167,15 @@ class _Reader(Struct):
 
     def _add_table(self) -> None:
         rows = self.rows
-        has_head = len(rows) > 1 and _SEPARATOR.match(rows[1][1])
-        names = _cells(rows[0][1]) if has_head else []
-        if names:
-            self._add("heading", " · ".join(filter(None, names)), line=rows[0][0])
-        for number, row in rows[2:] if has_head else rows:
+        names: list[str] = []
+        if len(rows) > 1 and _SEPARATOR.match(rows[1][1]):
+            (number, head), _, *rows = rows
+            names = _cells(head)
+            self._add("heading", " · ".join(filter(None, names)), line=number)
+        for number, row in rows:
             if not _SEPARATOR.match(row):
                 cells = _cells(row)
-                padded = names + [""] * (len(cells) - len(names))
-                named = [(name, cell) for name, cell in zip(padded, cells, strict=False) if cell]
+                named = [pair for pair in zip_longest(names, cells, fillvalue="") if pair[1]]
                 labelled = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
                 self._add("row", " · ".join(filter(None, cells)), labelled, line=number)
 
@@ -218,8 +217,8 @@ def without_attributes(heading: str) -> str:
     opening = bare.rfind("{")
     if not bare.endswith("}") or opening < 0 or "}" in bare[opening:-1]:
         return heading
-    inside = bare[opening + 1 : -1].lstrip(" \t")
-    return bare[:opening].rstrip(" \t") if inside[:1] in ("#", ".", ":") else heading
+    is_list = bare[opening + 1 :].lstrip(" \t").startswith(("#", ".", ":"))
+    return bare[:opening].rstrip(" \t") if is_list else heading
 
 
 def shown_name(title: str) -> str:
@@ -265,16 +264,11 @@ _IMAGE = re.compile(rf"!\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]:?")
 _LINK = re.compile(rf"\[((?>(?:[^\[\]]++|\[[^\[\]]*+\])*))\](?:{_TARGET}|\[[^\[\]]*+\])")
 _UNLINKED_WIKILINK = re.compile(rf"{WIKILINK.pattern}(?!\()")  # `[[1]](address)` is a Markdown link
-_INSIDE_WORDS = (
-    "a|abbr|b|code|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strong|sub|sup|tt|u|var|wbr"
-)
-_BETWEEN_WORDS = (
-    "article|blockquote|br|caption|center|col|colgroup|dd|details|div|dl|dt|figcaption|figure|"
-    "h[1-6]|hr|iframe|img|input|li|ol|p|picture|pre|section|source|summary|svg|table|tbody|td|th|"
-    "thead|tr|ul|video"
-)
 TAG = late_pattern(
-    rf"</?(?:(?:{_INSIDE_WORDS})|(?P<between>{_BETWEEN_WORDS}))(?:\s[^<>]{{0,1000}})?/?>",
+    r"</?(?:(?P<inside>a|abbr|b|code|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|strong|"
+    r"sub|sup|tt|u|var|wbr)|(?P<between>article|blockquote|br|caption|center|col|colgroup|dd|"
+    r"details|div|dl|dt|figcaption|figure|h[1-6]|hr|iframe|img|input|li|ol|p|picture|pre|section|"
+    r"source|summary|svg|table|tbody|td|th|thead|tr|ul|video))(?:\s[^<>]{0,1000})?/?>",
     re.IGNORECASE,
 )
 """A tag of HTML. Anything else between angle brackets may be meant: `Vec<String>`."""
@@ -306,7 +300,7 @@ def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
     if "`" in text:
         text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
     if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
-        text = _UNLINKED_WIKILINK.sub(lambda link: _words(read_wikilink(link).shown), text)
+        text = _UNLINKED_WIKILINK.sub(_words_of_wikilink, text)
     if "\\" in text:
         text = _ESCAPED.sub(lambda escaped: escaped[1].translate(_HIDE), text)
     if shortcodes and ("{{" in text or "{%" in text):  # before tags, whose addresses have them
@@ -329,9 +323,9 @@ def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
 def _literal_code(match: re.Match[str]) -> str:
     if (code := match[2]) is None:
         return match[0]
-    # One blank next to a backtick only keeps the two apart.
-    padded = code.startswith(" ") and code.endswith(" ") and code.strip()
-    return (code[1:-1] if padded else code).translate(_HIDE)
+    if code.startswith(" ") and code.endswith(" ") and code.strip():
+        code = code[1:-1]  # one blank next to a backtick only keeps the two apart
+    return code.translate(_HIDE)
 
 
 def _words(shown: str) -> str:
@@ -340,13 +334,17 @@ def _words(shown: str) -> str:
 
 
 def _without_emphasis(text: str) -> str:
-    # The second pass takes what lay around the first: `**bold and *slanted* text**`.
     if "** " in text:
         text = _PADDED.sub(r"\1", text)
+    # The second pass takes what lay around the first: `**bold and *slanted* text**`.
     for mark, pattern in (("*", _STARS), ("_", _UNDERSCORES)):
         for _ in range(2 if mark in text else 0):
             text = pattern.sub(r"\2", text)
     return _STRUCK_OR_LIT.sub(r"\2", text) if "~~" in text or "==" in text else text
+
+
+def _words_of_wikilink(match: re.Match[str]) -> str:
+    return _words(read_wikilink(match).shown)
 
 
 def without_images(markup: str) -> str:
@@ -368,8 +366,7 @@ SHORTCODE = late_pattern(
 _SHOWN = re.compile(
     r"""(?<![\w-])(?:text|title|caption|content|alt|label)=(?:"([^"]*)"|'([^']*)')"""
 )
-_REFERENCE = re.compile(r"""\s*(?:ref|relref)\s+["']([^"']*)["']""")
-_HEADING_TAG = re.compile(r"""\s*heading\s+["']([^"']*)["']""")
+_NAMING = re.compile(r"""\s*(ref|relref|heading)\s+["']([^"']*)["']""")
 _HEADINGS = {
     "prerequisites": "Before you begin",
     "whatsnext": "What's next",
@@ -391,11 +388,10 @@ def shortcode_text(match: re.Match[str]) -> str:
     inside = match["hugo"] or match["liquid"] or ""
     if shown := _SHOWN.search(inside):
         return shown[1] or shown[2] or ""
-    if reference := _REFERENCE.match(inside):
-        return reference[1]
-    if heading := _HEADING_TAG.match(inside):
-        return _HEADINGS.get(heading[1], heading[1].capitalize())
-    name = inside.split(maxsplit=1)[0].strip("-") if inside.strip() else ""
+    if naming := _NAMING.match(inside):
+        tag, named = naming.groups()
+        return _HEADINGS.get(named, named.capitalize()) if tag == "heading" else named
+    name = next(iter(inside.split()), "").strip("-")
     return f"{name.capitalize()}: " if name in _NOTES else ""
 
 
@@ -455,23 +451,22 @@ def _shortcode(match: re.Match[str]) -> str:
 
 
 def _without_mark(match: re.Match[str]) -> str:
-    kind, said = match.lastgroup, ""
+    kind = match.lastgroup
     inside = match[kind] if kind else ""
-    if kind == "code":
-        said = inside
-    elif kind == "tag":
-        said = " " if match["between"] else ""
-    elif kind == "picture":
-        said = "" if is_media(inside) or _BADGE.search(match[0]) else inside
-    elif kind == "wiki" and (wiki := WIKILINK.match(inside)):
-        name = read_wikilink(wiki).shown
-        said = "" if is_media(name) else name
-    elif kind == "address":
-        address = inside.partition("://")[2].removeprefix("www.")
-        said = address if len(address) <= _LONGEST_ADDRESS else address.partition("/")[0]
-    elif inside:  # of a link, or in bold
-        said = _MARKS.sub(_without_mark, inside)
-    return said
+    match kind:
+        case "code":
+            return inside
+        case "tag":
+            return " " if match["between"] else ""
+        case "picture":
+            return "" if _BADGE.search(match[0]) else _words(inside)
+        case "wiki":
+            return WIKILINK.sub(_words_of_wikilink, inside)
+        case "address":
+            address = inside.partition("://")[2].removeprefix("www.")
+            return address if len(address) <= _LONGEST_ADDRESS else address.partition("/")[0]
+        case _:  # of a link, or in bold
+            return _MARKS.sub(_without_mark, inside)
 
 
 # ── Comments ───────────────────────────────────────────────────────────────────
@@ -494,12 +489,12 @@ def comments(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
     unclosed: dict[str, int] = {}  # the shortest fence of each kind that nothing closes any more
     while found := _START.search(text, end):
         if fence := found["fence"]:
-            shortest = unclosed.get(fence[0], len(fence) + 1)
-            closing = closing_fence(fence) if len(fence) < shortest else None
-            close = closing.search(text, found.end()) if closing else None
-            if close is None:  # a fence that is not closed here is none
-                unclosed[fence[0]] = min(len(fence), shortest)
-            end = close.end() if close else found.end("fence")
+            end = found.end("fence")
+            if len(fence) < unclosed.get(fence[0], len(text)):
+                if close := closing_fence(fence).search(text, found.end()):
+                    end = close.end()
+                else:  # a fence that is not closed here is none
+                    unclosed[fence[0]] = len(fence)
         elif (end := _end_of_comment(found)) > found.end("block"):
             yield found.start(), end
 
@@ -511,10 +506,10 @@ def without_obsidian_comments(text: str, start: int = 0) -> str:
     kept, done = [], 0
     for begins, ends in comments(text, start):
         if text.startswith(_OBSIDIAN, begins):
-            lines = "\n" * text.count("\n", begins, ends)
             # A blank where its neighbours would make a new mark.
-            touches = text[max(0, begins - 1) : begins] == "%" or text[ends : ends + 1] == "%"
-            kept += [text[done:begins], lines or (" " if touches else "")]
+            touches = "%" in (text[max(0, begins - 1) : begins], text[ends : ends + 1])
+            lines = "\n" * text.count("\n", begins, ends) or " " * touches
+            kept += [text[done:begins], lines]
             done = ends
     return "".join(kept) + text[done:]
 
@@ -535,10 +530,15 @@ def _end_of_comment(found: re.Match[str]) -> int:
 # ── Lines ──────────────────────────────────────────────────────────────────────
 
 
+def line_end(text: str, offset: int) -> int:
+    """Return where the line of a place ends: before its line feed, or with the text."""
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
+
+
 def rest_of_line(text: str, start: int) -> str:
     """Return the text from a place to the end of its line."""
-    end = text.find("\n", start)
-    return text[start:] if end < 0 else text[start:end]
+    return text[start : line_end(text, start)]
 
 
 _STEP = 1024  # characters between two places whose line is known

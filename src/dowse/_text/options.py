@@ -43,12 +43,10 @@ class KeywordOptions(Options, frozen=True):
 
     def __post_init__(self) -> None:
         """Reject what no index could be built with."""
-        if self.language not in Stemmer.algorithms():
-            known = ", ".join(Stemmer.algorithms())
-            raise BadSettings(f"keyword.language is {self.language!r}.", f"Known: {known}.")
-        if self.tokenizer not in TOKENIZERS:
-            known = ", ".join(TOKENIZERS)
-            raise BadSettings(f"keyword.tokenizer is {self.tokenizer!r}.", f"Known: {known}.")
+        for name, known in (("language", Stemmer.algorithms()), ("tokenizer", TOKENIZERS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise BadSettings(f"keyword.{name} is {value!r}.", f"Known: {', '.join(known)}.")
         super().__post_init__()
 
 

@@ -175,8 +175,7 @@ class CjkTerms:
         self._han = tokenizer if tokenizer in _PACKAGES else "chinese"
         self._used: list[str] = []  # the languages that are cut by a tokenizer
         if tokenizer != "default":
-            wanted = {"japanese", "korean", self._han}
-            self._used = sorted(language for language in wanted if versions_of(language))
+            self._used = sorted(filter(versions_of, {"japanese", "korean", self._han}))
         if tokenizer in _PACKAGES and tokenizer not in self._used:
             raise BadSettings(
                 f"keyword.tokenizer is {tokenizer!r}, but that tokenizer is not installed.",
@@ -191,9 +190,8 @@ class CjkTerms:
             yield from pairs(run)
             return
         for index, piece in enumerate(HANGUL_RUN.split(run)):
-            language = "korean"
-            if index % 2 == 0:
-                language = "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
+            others = "japanese" if japanese or KANA_CHARACTER.search(piece) else self._han
+            language = "korean" if index % 2 else others
             if language not in self._used:
                 yield from pairs(piece)
                 continue

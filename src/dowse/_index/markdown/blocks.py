@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Sized
+from operator import itemgetter
 from typing import NamedTuple
 
 import tree_sitter_markdown
@@ -12,33 +13,33 @@ from msgspec import Struct, field
 from tree_sitter import Language, Node, Parser, TreeCursor
 
 from dowse._model import Block, BlockKind, CodeBlock
-from dowse._text.markdown import FENCE, LineNumbers, closing_fence
+from dowse._text.markdown import FENCE, LineNumbers, closing_fence, line_end
 from dowse._util import limits
 from dowse._util.process import Deadline
 
 _LANGUAGE = Language(tree_sitter_markdown.language())
 
 
-def _ids(*kinds: str) -> frozenset[int]:
-    found = (_LANGUAGE.id_for_node_kind(kind, True) for kind in kinds)
-    return frozenset(number for number in found if number is not None)
+def _ids(*kinds: str) -> frozenset[int | None]:
+    return frozenset(_LANGUAGE.id_for_node_kind(kind, True) for kind in kinds)
 
 
 _ERROR = 65535  # tree-sitter's own number for what it could not read; its children are good
-_LIST_ITEM = _ids("list_item")
 _QUOTE = _ids("block_quote")
-_NESTING = _LIST_ITEM | _QUOTE
+_NESTING = _QUOTE | _ids("list_item")
 _CONTAINERS = _NESTING | _ids("document", "section", "list") | {_ERROR}
-_HEADINGS = _ids("atx_heading", "setext_heading")
-_FENCE = _ids("fenced_code_block")
-_TABLE = _ids("pipe_table")
-_PARAGRAPH = _ids("paragraph")
-_DEFINITION = _ids("link_reference_definition")
-_OTHER = _ids("indented_code_block", "html_block", "thematic_break")
-_LEAVES = _HEADINGS | _FENCE | _TABLE | _PARAGRAPH | _DEFINITION | _OTHER
-_CELL = _ids("pipe_table_cell")
-_LABEL = _ids("link_label")
-_DESTINATION = _ids("link_destination")
+_BLOCKS = _ids(
+    "atx_heading",
+    "fenced_code_block",
+    "html_block",
+    "indented_code_block",
+    "link_reference_definition",
+    "list_item",
+    "paragraph",
+    "pipe_table",
+    "setext_heading",
+    "thematic_break",
+)
 
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
 _BETWEEN_PARAGRAPHS = re.compile(r"\n(?:[ \t]*+\n)++")
@@ -70,17 +71,16 @@ _PROSE_NEAR_DEFINITIONS = rb"(?<=[A-Za-z]) [A-Za-z0-9.,%+=/_-]+ (?=[A-Za-z])"
 # a difference. The block grammar stumbles over backslashes in brackets.
 _ESCAPE = re.compile(rb"\\(?!\|)")
 
-_BLOCKS = re.compile(_KEPT_BY_BLOCKS + b"|" + _PROSE, re.MULTILINE | re.VERBOSE)
-_BLOCKS_NEAR_DEFINITIONS = re.compile(
+_MASKED = re.compile(_KEPT_BY_BLOCKS + b"|" + _PROSE, re.MULTILINE | re.VERBOSE)
+_MASKED_NEAR_DEFINITIONS = re.compile(
     _KEPT_BY_BLOCKS + b"|" + _PROSE_NEAR_DEFINITIONS, re.MULTILINE | re.VERBOSE
 )
 
 # The block grammar carries every open quote and list item along with every token, and gives up
 # near 250 of them. Nobody means a tenth of that: a line with this many marks in front is only text.
 MOST_NESTED = 64
-_NESTED = r"[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])"
 _NESTED_TOO_DEEP = re.compile(
-    rf"^(?:{_NESTED}){{{MOST_NESTED},}}+(?![-* \t]*$)".encode(), re.MULTILINE
+    rb"^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){%d,}+(?![-* \t]*$)" % MOST_NESTED, re.MULTILINE
 )
 
 
@@ -99,7 +99,7 @@ def block_skeleton(text: str) -> tuple[bytes, list[int]]:
     too_deep = [match.start() for match in _NESTED_TOO_DEEP.finditer(source)]
     if too_deep:
         source = _NESTED_TOO_DEEP.sub(mask, source)
-    pattern = _BLOCKS_NEAR_DEFINITIONS if b"]:" in source else _BLOCKS
+    pattern = _MASKED_NEAR_DEFINITIONS if b"]:" in source else _MASKED
     return pattern.sub(mask_unless_kept, source) + b"\n", too_deep
 
 
@@ -132,7 +132,7 @@ class Outline(Struct):
     code_blocks: list[CodeBlock] = field(default_factory=list)
     inlines: list[Stretch] = field(default_factory=list)  # where links and tags may be
     definitions: list[tuple[Stretch, Stretch]] = field(default_factory=list)  # label, destination
-    flattened: list[int] = field(default_factory=list)  # lines nested too deep, read as text
+
     cuts: dict[str, int] = field(default_factory=dict)  # what was too much, from which offset on
 
 
@@ -176,25 +176,21 @@ class BlockReader:
 
     def read(self, deadline: Deadline) -> Outline:
         outline, start = self._outline, self._body
-        while True:
-            blank = _BLANK_LINES.match(self._text, start)  # the grammar is slow at empty lines
-            start = blank.end() if blank else start
-            if start >= len(self._text):
-                break
+        while start < len(self._text):
             deadline.check()
             start = self._read_window(start)
         kinds: list[BlockKind] = self._kinds or ["text"]
         outline.blocks = _joined(kinds, [self._body, *self._starts[1:]], len(self._text))
-        starts = [code.start for code in outline.code_blocks]
-        for offset in self._too_deep:
-            before = bisect_right(starts, offset) - 1
-            # In code such lines are as they should be.
-            if before < 0 or offset > outline.code_blocks[before].end:
-                outline.flattened.append(self._lines.at(offset))
+        code = [(block.start, block.end + 1) for block in outline.code_blocks]
+        # In code such lines are as they should be; of all others the first is named.
+        if deep := [offset for offset in self._too_deep if not is_within(code, offset)]:
+            outline.cuts = {"nesting": deep[0], **outline.cuts}
         return outline
 
     def _read_window(self, start: int) -> int:
         """Read blocks from `start`, the start of a line; return where the next window starts."""
+        if blank := _BLANK_LINES.match(self._text, start):  # the grammar is slow at empty lines
+            start = blank.end()
         end = len(self._text)
         if end - start > limits.WINDOW:
             end = self._text.rfind("\n", start, start + limits.WINDOW) + 1
@@ -234,33 +230,34 @@ class BlockReader:
         opening = _OPENING.match(text, start)
         if opening is None:
             return None
-        content = min(_line_end(text, start) + 1, len(text))
+        content = min(line_end(text, start) + 1, len(text))
         closing = closing_fence(opening[1]).search(text, content)
         content_end = closing.start() if closing else len(text)
         code = text[content : min(content_end, content + limits.CODE)]
-        indent = " " * (opening.start(1) - start)
+        code = _dedent(code, text[start : opening.start(1)])
         end = closing.end() if closing else max(len(text.rstrip()), content - 1)
-        code = _dedent(code, indent)
-        self._take_code(_code_block(text, start + len(indent), end, code, self._lines))
+        self._take_code(_code_block(text, opening.start(1), end, code, self._lines))
         return min(end + 1, len(text))
 
     # ── Blocks ───────────────────────────────────────────────────────────────
 
     def _take(self, node: Node, nested: bool, quoted: bool) -> None:
-        kind, place = node.kind_id, self._place(node, quoted)
-        if kind in _PARAGRAPH:
-            self._take_inline(place)
-            self._open_block(place.start, "text")
-        elif kind in _HEADINGS:
-            self._take_heading(place, nested)
-        elif kind in _FENCE:
-            self._take_code(_read_fence(self._text, node, self._shift, quoted, self._lines))
-        elif kind in _TABLE:
-            self._take_table(node, place)
-        else:
-            self._open_block(place.start, "text")
-            if kind in _DEFINITION:
+        place = self._place(node, quoted)
+        match node.type:
+            case "paragraph":
+                self._take_inline(place)
+                self._open_block(place.start, "text")
+            case "atx_heading" | "setext_heading":
+                self._take_heading(place, nested)
+            case "fenced_code_block":
+                self._take_code(_read_fence(self._text, node, self._shift, quoted, self._lines))
+            case "pipe_table":
+                self._take_table(node, place)
+            case "link_reference_definition":
+                self._open_block(place.start, "text")
                 self._take_definition(node, place)
+            case _:
+                self._open_block(place.start, "text")
 
     def _take_inline(self, place: Stretch) -> None:
         """Keep a stretch of prose if a link, a tag or a comment can be in it."""
@@ -300,28 +297,27 @@ class BlockReader:
         if "[" in self._text[place.start : place.end] or "#" in self._text[place.start : place.end]:
             for row in node.named_children:
                 for cell in row.named_children:
-                    if cell.kind_id in _CELL:
+                    if cell.type == "pipe_table_cell":
                         self._take_inline(self._place(cell))
 
     def _take_definition(self, node: Node, place: Stretch) -> None:
         if self._text.startswith("[^", place.start):  # a footnote of one word
             self._take_inline(place._replace(quoted=False))
             return
-        labels = [part for part in node.named_children if part.kind_id in _LABEL]
-        addresses = [part for part in node.named_children if part.kind_id in _DESTINATION]
+        parts = {part.type: self._place(part) for part in reversed(node.named_children)}
+        label, address = parts.get("link_label"), parts.get("link_destination")
         taken, most = self._outline.definitions, limits.DEFINITIONS
-        if labels and addresses and self._fits("definitions", taken, most, place.start):
-            taken.append((self._place(labels[0]), self._place(addresses[0])))
+        if label and address and self._fits("definitions", taken, most, place.start):
+            taken.append((label, address))
 
     def _place(self, node: Node, quoted: bool = False) -> Stretch:
         return Stretch(node.start_byte + self._shift, node.end_byte + self._shift, quoted)
 
     def _fits(self, what: str, taken: Sized, most: int, offset: int) -> bool:
         """Say whether one more can be taken; the first that cannot is noted."""
-        fits = len(taken) < most
-        if not fits:
+        if len(taken) >= most:
             self._cut(what, offset)
-        return fits
+        return len(taken) < most
 
     def _cut(self, what: str, offset: int) -> None:
         self._outline.cuts.setdefault(what, offset)
@@ -346,25 +342,18 @@ class BlockReader:
 
 def _leaves(cursor: TreeCursor) -> Iterator[tuple[Node, bool, bool]]:
     """Yield every leaf block and list item, with whether it is nested and whether it is quoted."""
-    opened: list[int] = []
-    nesting = quotes = 0
-    while True:
-        node = cursor.node
-        kind = node.kind_id if node else 0
-        if node and (kind in _LEAVES or kind in _LIST_ITEM):
-            yield node, nesting > 0, quotes > 0
+    around: list[int] = []
+    while node := cursor.node:
+        kind = node.kind_id
+        if kind in _BLOCKS:
+            yield node, not _NESTING.isdisjoint(around), not _QUOTE.isdisjoint(around)
         if kind in _CONTAINERS and cursor.goto_first_child():
-            opened.append(kind)
-            nesting += kind in _NESTING
-            quotes += kind in _QUOTE
+            around.append(kind)
             continue
         while not cursor.goto_next_sibling():
-            if not opened:
+            if not cursor.goto_parent():
                 return
-            cursor.goto_parent()
-            left = opened.pop()
-            nesting -= left in _NESTING
-            quotes -= left in _QUOTE
+            around.pop()
 
 
 # ── Fences ───────────────────────────────────────────────────────────────────
@@ -379,31 +368,29 @@ _TAB = 4
 
 def _read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumbers) -> CodeBlock:
     """Read a fence whose node counts its bytes from `shift`; `quoted` if it is in a quote."""
-    mark = _MARK.search(text, node.start_byte + shift)
-    start = mark.start() if mark else node.start_byte + shift
-    first_end = _line_end(text, start)
+    opening = node.start_byte + shift
+    mark = _MARK.search(text, opening)
+    start = mark.start() if mark else opening
+    first_end = line_end(text, start)
     content = min(first_end + 1, len(text))
     marks = [part for part in node.named_children if part.type == "fenced_code_block_delimiter"]
     if len(marks) > 1:
         closing = marks[-1].start_byte + shift
         content_end = max(text.rfind("\n", 0, closing) + 1, content)
-        end = _line_end(text, closing)
+        end = line_end(text, closing)
     else:  # one that is not closed runs to the end of what contains it
-        rest = text[content : node.end_byte + shift].rstrip()
-        content_end = content + len(rest)
-        end = content_end if rest else first_end
+        content_end = content + len(text[content : node.end_byte + shift].rstrip())
+        end = content_end if content_end > content else first_end
     code = text[content : min(content_end, content + limits.CODE)]
     if quoted:
         code = _unquote(code, node, shift - content)
-        indent = text[node.start_byte + shift : start]
-    else:
-        indent = text[text.rfind("\n", 0, start) + 1 : start]
+    indent = text[opening if quoted else text.rfind("\n", 0, start) + 1 : start]
     return _code_block(text, start, end, _dedent(code, indent), lines)
 
 
 def _code_block(text: str, start: int, end: int, code: str, lines: LineNumbers) -> CodeBlock:
     return CodeBlock(
-        language=_language(text[start : min(_line_end(text, start), start + _LONGEST_INFO)]),
+        language=_language(text[start : min(line_end(text, start), start + _LONGEST_INFO)]),
         text=code.removesuffix("\n"),
         start=start,
         end=end,
@@ -439,8 +426,6 @@ def _unquote(code: str, fence: Node, shift: int) -> str:
 
 def _dedent(code: str, indent: str) -> str:
     """Take away as much indentation as the opening fence has in front of it, and no more."""
-    if not indent:
-        return code
     columns = len(indent.expandtabs(_TAB))
 
     def dedented(line: str) -> str:
@@ -454,6 +439,7 @@ def _dedent(code: str, indent: str) -> str:
     return "\n".join(map(dedented, code.split("\n")))
 
 
-def _line_end(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end
+def is_within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Return whether a place is in one of some spans, which are in order and do not overlap."""
+    before = bisect_right(spans, offset, key=itemgetter(0))
+    return before > 0 and offset < spans[before - 1][1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
+from operator import itemgetter
 from pathlib import PurePosixPath
 
 import tree_sitter_markdown
@@ -18,6 +18,7 @@ from dowse._index.markdown.blocks import (
     BlockReader,
     Outline,
     Stretch,
+    is_within,
     mask,
     mask_unless_kept,
     one_byte_per_character,
@@ -35,7 +36,7 @@ from dowse._index.markdown.frontmatter import (
 )
 from dowse._model import Document, Fields, Heading, LeftOut, Link
 from dowse._text.file_names import INDEX_PAGES, is_plain
-from dowse._text.links import WIKILINK, is_media, leads_away, read_destination, read_wikilink
+from dowse._text.links import WIKILINK, names_document, read_destination, read_wikilink
 from dowse._text.markdown import (
     LineNumbers,
     plain,
@@ -81,12 +82,7 @@ def parse(
         outline.cuts["fields"] = 0
     links = (*read_related(front), *references.links)
     cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
-    problems = [
-        *front.problems,
-        # Of lines that have the same trouble only the first is named.
-        *(Problem(line, _NESTED_TOO_DEEP) for line in outline.flattened[:1]),
-        *(Problem(line, _TOO_MUCH[what]) for what, line in cuts.items()),
-    ]
+    problems = [*front.problems, *(Problem(line, _TOO_MUCH[what]) for what, line in cuts.items())]
     reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
     return Document(
         id=id,
@@ -151,14 +147,13 @@ def _split(written: str) -> tuple[int, str]:
 
 # ── What could not be read ───────────────────────────────────────────────────
 
-_NESTED_TOO_DEEP = (
-    f"quotes or lists are nested {MOST_NESTED} deep, so the line was read as plain text; "
-    "flatten it to have it read as Markdown"
-)
-
 _SPLIT = "split the document to have all of them found"
 
 _TOO_MUCH = {
+    "nesting": (
+        f"quotes or lists are nested {MOST_NESTED} deep, so the line was read as plain text; "
+        "flatten it to have it read as Markdown"
+    ),
     "fields": (
         f"title, keywords, tags and the like have more than {limits.FIELD_CHARACTERS:,} "
         "characters, of which only the first weigh in each passage; filters use all of them"
@@ -204,7 +199,6 @@ _TOO_MUCH = {
 # ── Links and tags ──────────────────────────────────────────────────────────────
 
 _LANGUAGE = Language(tree_sitter_markdown.inline_language())
-_LINKS = {"inline_link", "full_reference_link", "collapsed_reference_link", "shortcut_link"}
 
 Definitions = Mapping[str, str]
 """Folded label of a link definition → the address it stands for, as written."""
@@ -265,11 +259,6 @@ class Inline(Struct):
     hidden: list[tuple[int, int]] = field(default_factory=list)  # code, HTML, links; in order
     unread: list[int] = field(default_factory=list)  # starts of parts that were too much to read
 
-    def hides(self, offset: int) -> bool:
-        """Return whether what is at `offset` is no prose."""
-        before = bisect_right(self.hidden, offset, key=lambda span: span[0])
-        return before > 0 and offset < self.hidden[before - 1][1]
-
 
 def _read_inline(text: str, definitions: Definitions) -> Inline:
     """Read the links of a stretch of text and note what is not prose in it."""
@@ -285,7 +274,7 @@ def _read_inline(text: str, definitions: Definitions) -> Inline:
         skeleton = inline_skeleton(part, lambda label: _fold_label(label) in definitions)
         for node in Parser(_LANGUAGE).parse(skeleton).root_node.named_children:
             place = start + node.start_byte
-            if node.type in _LINKS:
+            if node.type.endswith("_link"):
                 found.links.append((place, *_read_link(part, node, definitions)))
             if node.type != "backslash_escape" and not text.startswith("![[", place):
                 found.hidden.append((place, start + node.end_byte))
@@ -382,8 +371,7 @@ def _parts(text: str, place: Stretch) -> Iterator[Stretch]:
     """Yield a stretch of prose, in parts of whole lines or words where it is very long."""
     while place.end - place.start > limits.PROSE:
         most = place.start + limits.PROSE
-        end = max(text.rfind(blank, place.start, most) + 1 for blank in ("\n", " "))
-        end = end if end > place.start else most
+        end = max(text.rfind(blank, place.start, most) + 1 for blank in ("\n", " ")) or most
         yield place._replace(end=end)
         place = place._replace(start=end)
     yield place
@@ -391,23 +379,19 @@ def _parts(text: str, place: Stretch) -> Iterator[Stretch]:
 
 def _read_prose(prose: str, place: Stretch, definitions: Definitions, found: _Collector) -> None:
     may_hold_tags = "#" in prose and _TAG.search(prose) is not None
-    if "[" not in prose and "%%" not in prose and not may_hold_tags:
-        return
-    if found.is_full and "#" not in prose and "%%" not in prose:
+    may_hold_links = "[" in prose and (not found.is_full or "#" in prose)
+    if not (may_hold_links or may_hold_tags or "%%" in prose):
         return
     if place.quoted:
         prose = _QUOTE_MARKS.sub(lambda marks: " " * len(marks[0]), prose)
     inline = _read_inline(prose, definitions)
+    marks = (mark.start() for mark in _COMMENT_MARK.finditer(prose))
     items: list[tuple[int, Link | str | None]] = [
         *_links(prose, inline, definitions),
-        *_tags(prose, inline),
-        *(
-            (mark.start(), None)
-            for mark in _COMMENT_MARK.finditer(prose)
-            if not inline.hides(mark.start())
-        ),
+        *(_tags(prose, inline) if may_hold_tags else ()),
+        *((mark, None) for mark in marks if not is_within(inline.hidden, mark)),
     ]
-    for offset, item in sorted(items, key=lambda each: each[0]):
+    for offset, item in sorted(items, key=itemgetter(0)):
         found.take(place.start + offset, item)
     for offset in inline.unread[:1]:
         found.note("brackets", place.start + offset)
@@ -419,20 +403,17 @@ def _links(prose: str, inline: Inline, definitions: Definitions) -> Iterator[tup
             yield start, Link("relative", *destination, plain_text(label, definitions), 0)
     for match in WIKILINK.finditer(prose) if "[[" in prose else ():
         link = read_wikilink(match)
-        if not link.target or inline.hides(match.start()):
-            continue
-        if not leads_away(link) and not is_media(link.target):
+        if names_document(link) and not is_within(inline.hidden, match.start()):
             yield match.start(), Link(link.kind, link.target, link.anchor, link.label, 0)
 
 
 def _tags(prose: str, inline: Inline) -> Iterator[tuple[int, str]]:
-    if "#" not in prose:
-        return
-    wikilinks = Inline(hidden=[match.span() for match in WIKILINK.finditer(prose)])
+    wikilinks = [match.span() for match in WIKILINK.finditer(prose)]
     for match in _TAG.finditer(prose):
-        name, offset = clean_tag(match[1]), match.start()
-        if not (_SAYS_NOTHING.fullmatch(name) or inline.hides(offset) or wikilinks.hides(offset)):
-            yield offset, name
+        name, place = clean_tag(match[1]), match.start()
+        is_hidden = is_within(inline.hidden, place) or is_within(wikilinks, place)
+        if not is_hidden and not _SAYS_NOTHING.fullmatch(name):
+            yield place, name
 
 
 class _Collector:

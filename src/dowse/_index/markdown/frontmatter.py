@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from itertools import islice
-from typing import Any
+from itertools import accumulate, islice
 
 import yaml
 from msgspec import Struct, field
@@ -21,8 +20,7 @@ from dowse._text.dates import read_date
 from dowse._text.links import (
     WIKILINK,
     Wikilink,
-    is_media,
-    leads_away,
+    names_document,
     read_destination,
     read_wikilink,
 )
@@ -73,8 +71,8 @@ class Frontmatter(Struct):
     def line_of(self, key: str, text: str = "") -> int:
         """Return the line of a key, or of the first `text` after it."""
         if key not in self._starts:
-            pattern = rf"^['\"]?{re.escape(key)}['\"]?\s*+[:=]"
-            found = re.search(pattern, self.written, re.MULTILINE | re.IGNORECASE)
+            pattern = rf"(?mi)^['\"]?{re.escape(key)}['\"]?\s*+[:=]"
+            found = re.search(pattern, self.written)
             self._starts[key] = found.start() if found else 0
         start = self._starts[key]
         place = max(self.written.find(text, start), start)
@@ -106,47 +104,39 @@ def _too_much(written: str, deep: re.Pattern[str]) -> str:
             f"the frontmatter has more than {limits.FRONTMATTER:,} characters and was ignored; "
             "shorten it to have its fields found"
         )
-    depth = 0
-    for bracket in _BRACKET.finditer(written):
-        depth += 1 if bracket[0] in "[{" else -1
-        if depth > limits.FRONTMATTER_DEPTH:
-            return _TOO_DEEP
-    return _TOO_DEEP if deep.search(written) else ""
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(written))
+    is_deep = max(accumulate(steps), default=0) > limits.FRONTMATTER_DEPTH
+    return _TOO_DEEP if is_deep or deep.search(written) else ""
 
 
 def _read_toml(front: Frontmatter) -> None:
-    line = 1
     try:
-        front.values = _by_key(tomllib.loads(front.written))
-        return
+        front.values = {
+            _fold_key(key): value for key, value in tomllib.loads(front.written).items()
+        }
     except tomllib.TOMLDecodeError as error:
         place, cause = _TOML_PLACE.search(str(error)), _TOML_PLACE.sub("", str(error))
-        line += int(place[1]) if place and place[1] else front.written.count("\n")
+        line = int(place[1]) if place and place[1] else front.written.count("\n")
         what = f"the frontmatter is not valid TOML ({cause}); fix it to have its fields found"
+        front.problems.append(Problem(line + 1, what))
     except RecursionError:
-        what = _TOO_DEEP
+        front.problems.append(Problem(1, _TOO_DEEP))
     except ValueError:  # a number of thousands of digits
-        what = (
-            "the frontmatter holds a number that is too long; shorten it to have its fields found"
-        )
-    front.problems.append(Problem(line, what))
+        what = "the frontmatter holds a number that is too long"
+        front.problems.append(Problem(1, f"{what}; shorten it to have its fields found"))
 
 
 def _read_yaml(front: Frontmatter) -> None:
     try:
         loaded = yaml.load(front.written, _YAML_LOADER)  # noqa: S506 - it makes only text
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        front.values = _entry_by_entry(front.written)
+        loaded = _entry_by_entry(front.written)
         mark = getattr(error, "problem_mark", None)
-        cause = getattr(error, "problem", None) or getattr(error, "reason", None)
-        what = (
-            f"the frontmatter is not valid YAML ({cause or 'nested too deep'}); "
-            "fix it to have all its fields found"
-        )
+        cause = getattr(error, "problem", None) or getattr(error, "reason", "nested too deep")
+        what = f"the frontmatter is not valid YAML ({cause}); fix it to have all its fields found"
         front.problems.append(Problem(mark.line + 2 if mark else 1, what))
-        return
     if isinstance(loaded, dict):
-        front.values = _by_key(loaded)
+        front.values = {_fold_key(str(key)): value for key, value in loaded.items()}
     elif loaded not in (None, ""):
         _keep_as_text(front)
 
@@ -161,20 +151,14 @@ def _keep_as_text(front: Frontmatter) -> None:
 def _entry_by_entry(written: str) -> dict[str, object]:
     """Return what can be saved of broken YAML: each key that is at the start of a line, alone."""
     found: dict[str, object] = {}
-    for entry in _ENTRY.split(written):
-        key, colon, value = entry.partition(":")
-        if not colon:
-            continue
+    entries = (entry.split(":", 1) for entry in _ENTRY.split(written) if ":" in entry)
+    for key, value in entries:
         try:
             loaded = yaml.load(f"v:{value}", _YAML_LOADER)["v"]  # noqa: S506 - it makes only text
         except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError):
             loaded = value.strip().partition("\n")[0].strip().strip("\"'")  # `title: One: two`
-        found[_fold_key(key)] = loaded
+        found[key] = loaded
     return found
-
-
-def _by_key(loaded: Mapping[Any, object]) -> dict[str, object]:
-    return {_fold_key(str(key)): value for key, value in loaded.items()}
 
 
 def _fold_key(key: str) -> str:
@@ -310,11 +294,12 @@ def _usable(
     listed = without_repeats(names)
     kept = tuple(filter(usable, listed))[:most]
     if len(kept) < len(listed):
-        what = (
+        _note(
+            front,
+            name,
             f"{name} has more than {most:,} entries, or one that is too long, which were "
-            "ignored; shorten it"
+            "ignored; shorten it",
         )
-        _note(front, name, what)
     return kept
 
 
@@ -356,8 +341,9 @@ def _date(front: Frontmatter, name: str) -> float | None:
             if moment is not None:
                 return moment
             shown = repr(str(written)[:80])
-            what = f"{key} {shown} is not a date that can be read; write it as 2024-12-31"
-            _note(front, key, what)
+            _note(
+                front, key, f"{key} {shown} is not a date that can be read; write it as 2024-12-31"
+            )
     return None
 
 
@@ -371,7 +357,7 @@ def read_related(front: Frontmatter) -> list[Link]:
         Link("related", link.target, link.anchor, link.label, front.line_of("related", entry))
         for entry in _texts(value)
         for link in _links(entry, alone=isinstance(value, str))
-        if link.target and not leads_away(link) and not is_media(link.target)
+        if names_document(link)
         if max(len(link.target), len(link.anchor), len(link.label)) <= limits.LINK
     ]
 

@@ -33,12 +33,9 @@ IDLE_SECONDS = 60
 """How long the process waits for the next file before it ends and frees its memory."""
 
 _MEMORY_BYTES = 4 << 30
-_TOO_LARGE = (
-    "It is too large to convert with the memory that there is. "
-    "Index with more memory, or leave it out."
-)
+
 _NEAR = 64 << 20  # bytes below the limit: the next large piece would not have fitted
-_MOST_CAUSES = 20
+
 _FORBIDDEN = (
     "socket.connect",
     "socket.getaddrinfo",
@@ -75,7 +72,8 @@ def answer(data: bytes, kind: str) -> tuple[bool, str]:
         return False, error.reason
     except Exception as error:  # noqa: BLE001  the libraries raise anything at broken files
         if _lacks_memory(error):
-            return False, _TOO_LARGE
+            what = "It is too large to convert with the memory that there is."
+            return False, f"{what} Index with more memory, or leave it out."
         if isinstance(error, ImportError):
             return False, INSTALL
         summary = ": ".join(filter(None, [type(error).__name__, str(error)[:120].split("\n")[0]]))
@@ -84,7 +82,7 @@ def answer(data: bytes, kind: str) -> tuple[bool, str]:
 
 def _lacks_memory(error: BaseException | None) -> bool:
     """Return whether a want of memory is behind an error, however the libraries have wrapped it."""
-    for _ in range(_MOST_CAUSES):
+    for _ in range(20):
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
             return True
         error = error and (error.__cause__ or error.__context__)
@@ -132,9 +130,7 @@ _PROPERTY_TITLE = re.compile(r"<dc:title(?:\s[^>]*)?>([^<]*)</dc:title>")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
-_PACKED = frozenset({"docx", "pptx", "xlsx"})  # ZIP files inside
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what office files with a password begin with
-_LOCKED = "It is protected by a password; save it without one."
 # Office files shrink to a tenth or so; a bomb shrinks to a thousandth, and takes minutes.
 _HARMLESS = 100_000_000  # bytes that may be packed as densely as they like
 _DENSEST = 100
@@ -142,16 +138,14 @@ _DENSEST = 100
 
 def to_markdown(data: bytes, kind: str) -> str:
     """Return the Markdown for a file of this kind; whatever the libraries raise is passed on."""
-    if kind in _PACKED:
-        _check_packed(data)
-    elif kind in {"pdf", "xls"} and not data:
+    if not data and kind not in {"csv", "html"}:
         raise Unreadable("It is empty.")
+    if kind in {"docx", "pptx", "xlsx"}:  # ZIP files inside
+        _check_packed(data)
     return _UNPRINTABLE.sub("", unix_lines(_BY_KIND[kind](data)))
 
 
 def _check_packed(data: bytes) -> None:
-    if not data:
-        raise Unreadable("It is empty.")
     if data.startswith(_OLD_OFFICE):
         raise Unreadable("It has a password, or an older format. Save it again without them.")
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
@@ -182,9 +176,8 @@ def _docx(data: bytes) -> str:
     # The id of a style depends on the language of Word, its name does not.
     has_title = any(f'<w:pStyle w:val="{one}"/>' in body for one in _TITLE_IDS.findall(styles))
     found = None if has_title else _PROPERTY_TITLE.search(properties)
-    title = " ".join(html.unescape(found[1]).split()) if found else ""
     # A single first heading is the title; of several none is, they are chapters.
-    return text if not title or len(_H1.findall(text)) == 1 else f"# {title}\n\n{text}"
+    return _titled(text, html.unescape(found[1]) if found and len(_H1.findall(text)) != 1 else "")
 
 
 def _part(packed: zipfile.ZipFile, name: str) -> str:
@@ -194,9 +187,12 @@ def _part(packed: zipfile.ZipFile, name: str) -> str:
 def _html(data: bytes) -> str:
     refuse_binary(data)
     page = _converted(data, "html")
-    title = " ".join((page.title or "").split())
-    text: str = page.markdown
-    return f"# {title}\n\n{text}" if title and not _H1.search(text) else text
+    return _titled(page.markdown, "" if _H1.search(page.markdown) else page.title or "")
+
+
+def _titled(text: str, title: str) -> str:
+    """Return a text under a title that is its own, if it has one."""
+    return f"# {' '.join(title.split())}\n\n{text}" if title.strip() else text
 
 
 def _sheets(kind: str) -> Callable[[bytes], str]:
@@ -242,7 +238,8 @@ def _pages(data: bytes) -> str:
                 pages.append(_converted(buffer.getvalue(), "pdf").markdown)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            raise Unreadable(_LOCKED) from error
+            locked = "It is protected by a password; save it without one."
+            raise Unreadable(locked) from error
         # The other library may still make something of it.
         pages = _converted(data, "pdf").markdown.split("\f")
     pages = [page.strip() for page in pages]

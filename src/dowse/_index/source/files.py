@@ -143,8 +143,7 @@ def _encoding(data: bytes) -> tuple[bytes, str]:
 
 
 def _place(data: bytes, offset: int) -> str:
-    before = data[:offset].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    line = before.count(b"\n") + 1
+    line = sum(1 for _ in re.finditer(rb"\r\n?|\n", data[:offset])) + 1
     return f"at offset {offset}, line {line}"
 
 

@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -40,16 +41,13 @@ def load(source: SourceFile, options: ReadOptions) -> SourceText:
     # The id has the name that the walk judged: a link's target may have another ending.
     kind = kind_of(source.id.rpartition("/")[2]) or TEXT
     data = read_regular(source.path, options.limit(kind))
-    encoding = ""  # where it was recognised by its bytes
-    if kind == TEXT:
-        text, encoding = decode_any(data)
-    elif kind == CANVAS:
+    # The encoding is named where it was recognised by its bytes.
+    text, encoding = decode_any(data) if kind in {TEXT, "csv"} else ("", "")
+    if kind == CANVAS:
         text = canvas_text(decode(data), Deadline(options.file_seconds))
-    elif kind == "csv":
-        text, encoding = decode_any(data)
-        text = convert(text.encode(), kind, options.convert_seconds)
-    else:
-        text = convert(data, kind, options.convert_seconds)
+    elif kind != TEXT:
+        written = text.encode() if kind == "csv" else data
+        text = convert(written, kind, options.convert_seconds)
     if len(text) > options.max_bytes:  # a small file can unpack to a text of any size
         raise Unreadable(
             f"Its text has {len(text):,} characters, the limit is {options.max_bytes:,}; split it, "
@@ -95,16 +93,16 @@ def _entries(content: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _card(node: Mapping[str, Any]) -> _Card:
+    names = ("text", "file", "subpath", "url", "label")
+    text, file, subpath, url, label = (str(node.get(name) or "") for name in names)
     kind = str(node.get("type", ""))
-    said = {name: str(node.get(name) or "") for name in ("text", "file", "subpath", "url", "label")}
-    if kind == "file":
-        text = f"![[{said['file']}{said['subpath']}]]" if said["file"] else ""
-    elif kind == "link":
-        text = f"<{said['url']}>" if said["url"] else ""
-    else:
-        text = said["label"] if kind == "group" else said["text"]
+    by_kind = {
+        "file": file and f"![[{file}{subpath}]]",
+        "link": url and f"<{url}>",
+        "group": label,
+    }
     left, top, width, height = (_number(node.get(name)) for name in ("x", "y", "width", "height"))
-    return _Card(kind, text, left, top, left + width, top + height)
+    return _Card(kind, by_kind.get(kind, text), left, top, left + width, top + height)
 
 
 def _number(value: object) -> float:
@@ -112,21 +110,20 @@ def _number(value: object) -> float:
 
 
 def _cards(cards: list[_Card], deadline: Deadline) -> Iterator[str]:
-    """Yield the cards outside of groups, then each group with its own; from top to bottom."""
+    """Return the cards outside of groups, then each group with its own; from top to bottom."""
     ordered = sorted(cards, key=attrgetter("top", "left", "text"))
     groups = [one for one in ordered if one.kind == "group"]
     # The smallest group first, so that the first one around a card is the inmost.
     areas = [(one.right - one.left) * (one.bottom - one.top) for one in groups]
     inmost_first = sorted(range(len(groups)), key=areas.__getitem__)
-    by_group: dict[int, list[_Card]] = {}
+    texts: dict[int, list[str]] = {-1: []}  # those outside of groups, then each group's
+    for place, group in enumerate(groups):
+        texts[place] = [f"## {' '.join(group.text.split())}" if group.text.strip() else ""]
     for card in (one for one in ordered if one.kind != "group"):
         deadline.check()
         around = (place for place in inmost_first if groups[place].holds(card))
-        by_group.setdefault(next(around, -1), []).append(card)
-    yield from (card.text for card in by_group.get(-1, ()))
-    for place, group in enumerate(groups):
-        yield f"## {' '.join(group.text.split())}" if group.text.strip() else ""
-        yield from (card.text for card in by_group.get(place, ()))
+        texts[next(around, -1)].append(card.text)
+    return chain.from_iterable(texts.values())
 
 
 def _arrows(edges: list[Mapping[str, Any]], cards: Mapping[str, _Card]) -> Iterator[str]:
@@ -296,11 +293,10 @@ def _places(root: Root, gate: Gate, folder: str, name: str) -> Iterator[str]:
     if "\0" in plain or not plain.strip("./"):
         return
     top = plain.lstrip("/")
-    written = [] if plain.startswith("/") else [posixpath.join(folder, plain)]
-    for one in (*written, top, *(f"{site}/{top}" for site in _STATIC)):
-        below = posixpath.normpath(one)
-        if not below.startswith(("../", "/")) and below != "..":
-            yield below
+    # What begins with a slash is joined to nothing.
+    named = (posixpath.join(folder, plain), top, *(f"{site}/{top}" for site in _STATIC))
+    below = map(posixpath.normpath, named)
+    yield from (one for one in below if not one.startswith(("../", "/")) and one != "..")
     yield from _by_name(root.path, gate, posixpath.normpath(top))
 
 
@@ -312,9 +308,10 @@ def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
         folders[:] = sorted(one for one in folders if gate.sees(one))
         looked += len(files)
         base = Path(folder).relative_to(top).as_posix()
-        for file in sorted(files):
-            if f"/{base}/{file}".casefold().endswith(wanted):
-                yield posixpath.normpath(f"{base}/{file}")
+        paths = (f"{base}/{file}" for file in sorted(files))
+        yield from (
+            posixpath.normpath(one) for one in paths if f"/{one}".casefold().endswith(wanted)
+        )
         if looked > _LOOKED_AT:
             return
 
@@ -327,10 +324,9 @@ def _read(path: Path) -> Picture:
     if size > MOST_BYTES:
         raise Unreadable(f"It has more than {MOST_BYTES:,} bytes.")
     data = read_regular(path, MOST_BYTES)
-    for place, sign, kind in _SIGNS:
-        if data.startswith(sign, place):
-            return Picture(kind, data)
+    kinds = (kind for place, sign, kind in _SIGNS if data.startswith(sign, place))
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(_SVG) and b"<svg" in data[:4096]:
-        return Picture("image/svg+xml", data)
+    is_svg = head.startswith(_SVG) and b"<svg" in data[:4096]
+    if kind := next(kinds, "image/svg+xml" if is_svg else ""):
+        return Picture(kind, data)
     raise Unreadable("It is no picture that a browser shows.")

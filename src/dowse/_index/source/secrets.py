@@ -109,9 +109,9 @@ def _patterns(entry: str) -> Iterator[_Pattern]:
         yield _own(entry.removeprefix(_OWN)), ()
         return
     if entry not in NAMES:
-        known = ", ".join(NAMES)
         raise BadSettings(
-            f"read.redact knows no {entry!r}.", f"Known: {known}; or write {_OWN} and a pattern."
+            f"read.redact knows no {entry!r}.",
+            f"Known: {', '.join(NAMES)}; or write {_OWN} and a pattern.",
         )
     for name in [one for one in _BUILT_IN if one != "jwt"] if entry == KNOWN else [entry]:
         needles, expression = _BUILT_IN[name]
