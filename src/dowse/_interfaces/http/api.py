@@ -122,22 +122,18 @@ async def _arguments(route: Route, request: Request) -> Arguments:
         if body:
             raise Malformed("This request takes no body.", "Put the parameters into the address.")
         query = request.query_params
-        texts = {name: query.getlist(name) for name in query}
-        return check_arguments(route.takes, texts, written=True)
+        return check_arguments(
+            route.takes, {name: query.getlist(name) for name in query}, written=True
+        )
     if request.query_params:
         raise Malformed("This request takes no parameters in the address.", "Put them in the body.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "The body is not declared as JSON")
     try:
-        values = msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(f"The body is not JSON: {error}.", "Send one JSON object.") from error
-    except RecursionError as error:
-        raise Malformed("The body is nested too deeply.", "Send one flat JSON object.") from error
-    if not isinstance(values, dict):
-        raise Malformed("The body is not a JSON object.", "Send one, such as {}.")
-    return check_arguments(route.takes, values)
+        return check_arguments(route.takes, msgspec.json.decode(body or b"{}", type=dict[str, Any]))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(f"The body is not a JSON object: {error}.", "Send one.") from error
 
 
 async def _while_waited_for(

@@ -65,7 +65,7 @@ from dowse._util.messages import without_commands
 from dowse.errors import DowseError, NotFound
 
 if TYPE_CHECKING:
-    from dowse._interfaces.http.server import Watchers
+    from dowse._interfaces.http.server import Watcher, Watchers
 
 ROOT = "/api/v1"
 """Where the API begins."""
@@ -227,6 +227,13 @@ class WatchRecord(Struct, frozen=True):
     watching: Annotated[bool, "Whether changes are followed as they happen."]
     event: Annotated[Event | None, "The last thing that was said of it."]
     error: Annotated[ErrorRecord | None, "Why they cannot be followed; it is tried again."]
+
+    @classmethod
+    def of(cls, watcher: Watcher | None) -> WatchRecord:
+        """Make the record of a watcher, if there is one."""
+        if watcher is None:
+            return cls(watching=False, event=None, error=None)
+        return cls(watcher.thread.is_alive(), watcher.event, ErrorRecord.of(watcher.error))
 
 
 class ServerStatusRecord(Status, frozen=True):
@@ -626,15 +633,11 @@ def status(call: ApiCall) -> ServerStatusRecord:
     """What the index holds, and whether it is up to date."""
     with call.searched() as engine:
         job = call.pool.job(engine.project.name)
-        watcher = call.watchers.of(engine.project.name)
-        watch = WatchRecord(watching=False, event=None, error=None)
-        if watcher is not None:
-            watch = WatchRecord(watcher.runs, watcher.event, ErrorRecord.of(watcher.error))
         return filled(
             ServerStatusRecord,
             engine.status(),
             job=JobRecord.of(job) if job else None,
-            watch=watch,
+            watch=WatchRecord.of(call.watchers.of(engine.project.name)),
         )
 
 

@@ -276,13 +276,13 @@ def _allowed_origin(scope: Scope, headers: Headers, origins: Sequence[str]) -> s
 
 def _preflight(headers: Headers) -> Response:
     """Answer what a page may send."""
+    private = headers.get("access-control-request-private-network") == "true"
     said = {
         "Access-Control-Allow-Methods": "GET, POST",
         "Access-Control-Allow-Headers": "Authorization, Content-Type",
         "Access-Control-Max-Age": "600",  # seconds that a browser remembers it
+        **({"Access-Control-Allow-Private-Network": "true"} if private else {}),
     }
-    if headers.get("access-control-request-private-network") == "true":
-        said["Access-Control-Allow-Private-Network"] = "true"
     return Response(status_code=204, headers=said)
 
 
@@ -290,7 +290,6 @@ def _preflight(headers: Headers) -> Response:
 
 _ROOT = 0  # may read every file anyway, and is what a connection shows that is being closed
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _ERROR = 4, 20, 1, 2  # a protocol of netlink, and its messages
-_PATIENCE = 1.0  # seconds
 
 
 def is_another_user(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
@@ -306,12 +305,15 @@ def is_another_user(client: tuple[str, int] | None, server: tuple[str, int] | No
         here, there = ipaddress.ip_address(client[0]), ipaddress.ip_address(server[0])
         family = socket.AF_INET if here.version == 4 else socket.AF_INET6
         # In any state, on any device: the socket whose own address is the client's.
-        wanted = struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
-        wanted += struct.pack("!HH16s16s", client[1], server[1], here.packed, there.packed)
-        wanted += b"\0" * 4 + b"\xff" * 8
+        wanted = (
+            struct.pack("=BBBBI", family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
+            + struct.pack("!HH16s16s", client[1], server[1], here.packed, there.packed)
+            + b"\0" * 4
+            + b"\xff" * 8
+        )
         header = struct.pack("=IHHII", 16 + len(wanted), _BY_FAMILY, _REQUEST, 0, 0)
         with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as kernel:
-            kernel.settimeout(_PATIENCE)
+            kernel.settimeout(1.0)
             kernel.sendto(header + wanted, (0, 0))
             answer = kernel.recv(4096)
         # The user comes after the header, the state, both ends and the sizes of the queues.

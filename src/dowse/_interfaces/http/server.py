@@ -8,14 +8,13 @@ import logging
 import os
 import queue
 import secrets
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import partial
 from multiprocessing import reduction
 from multiprocessing.connection import Connection as Pipe
@@ -26,7 +25,6 @@ from urllib.parse import unquote_to_bytes
 import h11
 import uvicorn
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from msgspec import Struct, field
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -41,12 +39,12 @@ from dowse._interfaces.http.routes import ROOT, ROUTES, ApiCall, readiness
 from dowse._interfaces.http.security import Access, Guard, checked_origins, is_local
 from dowse._interfaces.mcp.server import mcp_sessions
 from dowse._interfaces.served import is_same_user, socket_path
-from dowse._model import Event, IndexReport
+from dowse._model import Event
 from dowse._project.pool import EnginePool
 from dowse._project.registry import Project
 from dowse._project.workspace import Workspace
 from dowse._util.files import Locations, make_private_folder, secure
-from dowse._util.metrics import CONTENT_TYPE, Figures, Labels, Metrics
+from dowse._util.metrics import CONTENT_TYPE, Figures, Metrics
 from dowse.errors import DowseError, UsageError
 
 _HERE = Path(__file__).parent
@@ -98,17 +96,13 @@ def application(
     """
     watchers = Watchers(pool)
 
-    def figures() -> str:
-        """Write the page for Prometheus, with the generations as they are now."""
-        now = readiness(pool).projects
-        known: dict[Labels, float] = {
-            (one.project,): one.generation for one in now if one.generation is not None
-        }
-        pool.metrics.generation.replace(known)
-        return pool.metrics.page(counted())
-
-    async def metrics(_: Request) -> Response:
-        return Response(await run_in_threadpool(figures), headers={"Content-Type": CONTENT_TYPE})
+    def metrics(_: Request) -> Response:
+        """Answer with the page for Prometheus, with the generations as they are now."""
+        projects = readiness(pool).projects
+        pool.metrics.generation.replace(
+            {(one.project,): one.generation for one in projects if one.generation is not None}
+        )
+        return Response(pool.metrics.page(counted()), headers={"Content-Type": CONTENT_TYPE})
 
     described = FileResponse(_HERE / "api.html")
     routes = [
@@ -122,29 +116,25 @@ def application(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as open_parts:
-            if mcp:
-                await open_parts.enter_async_context(mcp.run())
+        async with mcp.run() if mcp else nullcontext():
             if watch:
                 watchers.start()
             pool.warm()
             yield
-            if watch:
-                await run_in_threadpool(watchers.stop)
+            await run_in_threadpool(watchers.stop)
             pool.close()
 
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=FAILURES)
     app.router.redirect_slashes = False
     app.router.default = StaticFiles(directory=PAGE, html=True)
     others = {"/", "/api", "/metrics", "/mcp", f"{ROOT}/openapi.json"}
-    known = frozenset(one.address for one in ROUTES) | others
-    return Observed(Guard(app, access), pool.metrics, known)
+    return Observed(Guard(app, access), pool.metrics, others | {one.address for one in ROUTES})
 
 
 class Observed:
     """Count and time every request of an application, also those that are refused."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, routes: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Collection[str]) -> None:
         self._app, self._metrics, self._routes = app, metrics, routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -174,28 +164,37 @@ class Observed:
             self._metrics.request_seconds.add(route, seconds=seconds)
             if status >= 400:
                 self._metrics.errors.add(scope.get(ERROR) or f"http_{status}")
-            fields = {"method": method, "route": route, "status": status}
-            fields["milliseconds"] = round(seconds * 1000, 1)
+            taken = round(seconds * 1000, 1)
+            fields = {"method": method, "route": route, "status": status, "milliseconds": taken}
             _requests.info("%s %s %d", method, route, status, extra={"fields": fields})
 
 
 # ── Watchers: one per project that has an index, as long as the server runs ──
 
 
-class Watcher(Struct):
-    """What watches one project."""
+class Watcher:
+    """Update the index of one project while its folder changes."""
 
-    project: Project
-    stop: threading.Event = field(default_factory=threading.Event)
-    thread: threading.Thread | None = None
-    event: Event | None = None
-    error: DowseError | None = None
-    failed_at: float = 0.0  # on the monotonic clock
+    def __init__(self, pool: EnginePool, project: Project) -> None:
+        self.project, self.stop = project, threading.Event()
+        self.event: Event | None = None
+        self.error: DowseError | None = None
+        self.failed_at = 0.0  # on the monotonic clock
+        name = f"dowse-watch-{project.name}"
+        self.thread = threading.Thread(target=self._run, args=(pool,), name=name, daemon=True)
+        self.thread.start()
 
-    @property
-    def runs(self) -> bool:
-        """Whether its thread is at work."""
-        return self.thread is not None and self.thread.is_alive()
+    def _run(self, pool: EnginePool) -> None:
+        def announce(event: Event | None) -> None:
+            self.event = event
+
+        try:
+            pool.watch(self.project, lambda _: announce(None), self.stop, announce)
+        except DowseError as error:
+            self.error, self.failed_at = error, time.monotonic()
+        except Exception:  # noqa: BLE001  a bug must not end the others; it is logged
+            self.failed_at = time.monotonic()
+            _log.exception("The watcher of %s failed", self.project.name)
 
 
 class Watchers:
@@ -213,16 +212,14 @@ class Watchers:
 
     def stop(self) -> None:
         """Stop watching, once the files at hand are done."""
+        until = time.monotonic() + _WATCHERS_END
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(_WATCHERS_END)
-        watchers = list(self._watchers.values())
-        for one in watchers:
+        for one in self._watchers.values():
             one.stop.set()
-        until = time.monotonic() + _WATCHERS_END
-        for one in watchers:
-            if one.thread:
-                one.thread.join(max(0.0, until - time.monotonic()))
+        for one in self._watchers.values():
+            one.thread.join(max(0.0, until - time.monotonic()))
 
     def of(self, project: str) -> Watcher | None:
         """Return the watcher of a project; None: it has none."""
@@ -244,36 +241,14 @@ class Watchers:
                 self._watchers.pop(name).stop.set()
         for name, project in projects.items():
             known = self._watchers.get(name)
-            if known and (known.runs or time.monotonic() - known.failed_at <= _RETRY):
+            failed_lately = known and time.monotonic() - known.failed_at <= _RETRY
+            if failed_lately or (known and known.thread.is_alive()):
                 continue
-            watcher = Watcher(project)
-            try:
+            with suppress(DowseError):  # its watcher says so
                 # The first index can take minutes, and is made when somebody asks for it.
                 if self._pool.open(project).built_with() is None:
                     continue
-                watcher.thread = threading.Thread(
-                    target=self._watch, args=(watcher,), name=f"dowse-watch-{name}", daemon=True
-                )
-            except DowseError as error:
-                watcher.error, watcher.failed_at = error, time.monotonic()
-            self._watchers[name] = watcher
-            if watcher.thread:
-                watcher.thread.start()
-
-    def _watch(self, watcher: Watcher) -> None:
-        def announce(event: Event | None) -> None:
-            watcher.event = event
-
-        def changed(_: IndexReport) -> None:
-            announce(None)
-
-        try:
-            self._pool.watch(watcher.project, changed, watcher.stop, announce)
-        except DowseError as error:
-            watcher.error, watcher.failed_at = error, time.monotonic()
-        except Exception:  # noqa: BLE001  a bug must not end the others; it is logged
-            watcher.failed_at = time.monotonic()
-            _log.exception("The watcher of %s failed", watcher.project.name)
+            self._watchers[name] = Watcher(self._pool, project)
 
 
 # ── Sockets ──────────────────────────────────────────────────────────────────
@@ -285,8 +260,9 @@ def access_for(
     """Let this machine's user in without a token, and others, also past a proxy, with one."""
     if not token and (names or not is_local(host)):
         token = secrets.token_urlsafe(24)
-    origins = checked_origins(origins)
-    return Access(host=host, token=token or "", names=tuple(names), origins=origins)
+    return Access(
+        host=host, token=token or "", names=tuple(names), origins=checked_origins(origins)
+    )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -410,8 +386,9 @@ class Connection(H11Protocol):
         """Count from the first byte of a head: one byte at a time must not prolong it."""
         if self.conn.their_state is h11.IDLE:
             if self._arriving is None:
-                close = self.timeout_keep_alive_handler
-                self._arriving = self.loop.call_later(self.head_seconds, close)
+                self._arriving = self.loop.call_later(
+                    self.head_seconds, self.timeout_keep_alive_handler
+                )
         elif self._arriving is not None:
             self._arriving.cancel()
             self._arriving = None
@@ -505,16 +482,9 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take Ctrl-C and a polite kill; unlike uvicorn's, it does not raise them again."""
-        if threading.current_thread() is not threading.main_thread():
+        with super().capture_signals():
             yield
-            return
-        taken = (signal.SIGINT, signal.SIGTERM)
-        former = {number: signal.signal(number, self.handle_exit) for number in taken}
-        try:
-            yield
-        finally:
-            for number, handler in former.items():
-                signal.signal(number, handler)
+            self._captured_signals.clear()
 
 
 # ── Workers: of the threads of a process, one at a time runs Python, and a search is Python ──

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from dowse._project.registry import ALL, Project
@@ -102,15 +102,12 @@ class VisibleProjects:
                 if found.is_indexed:
                     yield found
                     return
-        with self._opened(project or self.pool.projects()[0]) as engine:
+        with self.opened(project or self.pool.projects()[0]) as engine:
             yield engine
 
-    def engine(self, name: str | None) -> AbstractContextManager[Engine]:
-        """Open the engine of a project, with its index opened once; without one, begin it."""
-        return self._opened(self.project(name))
-
     @contextmanager
-    def _opened(self, project: Project) -> Iterator[Engine]:
+    def opened(self, project: Project) -> Iterator[Engine]:
+        """Open the engine of a project, with its index opened once; without one, begin it."""
         engine = self.pool.open(project)
         with engine.hold():
             if engine.built_with() is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -162,20 +163,21 @@ def _visible(response: Response, engine: Searched) -> Response:
 
 def _fitted(whole: Response, budget: int, tokens: Callable[[Response], int]) -> Response:
     """Keep as much of the results, or of what was nearest, as the budget takes."""
-    response = fitted = within_budget(whole, budget, tokens)
-    places, room = [], budget - tokens(fitted)
-    for hit in whole.hits[len(fitted.hits) :]:
-        if room > 0:
-            name = callable_name(hit.project, hit.document)
-            places.append(f"{name}:{hit.first_line}-{hit.last_line}")
-            room -= count_tokens(f", {places[-1]}")
-    while places:  # name as many places of what was left out as the budget takes
-        said = f"{fitted.notices[-1]} Next: {', '.join(places)}."
-        longer = replace(fitted, notices=(*fitted.notices[:-1], said))
-        if tokens(longer) <= budget:
-            response = longer
-            break
-        places.pop()
+    fitted = within_budget(whole, budget, tokens)
+    places = [
+        f"{callable_name(hit.project, hit.document)}:{hit.first_line}-{hit.last_line}"
+        for hit in whole.hits[len(fitted.hits) :]
+    ]
+
+    def naming(count: int) -> Response:
+        """Name the first places of what was left out."""
+        if count <= 0:
+            return fitted
+        said = f"{fitted.notices[-1]} Next: {', '.join(places[:count])}."
+        return replace(fitted, notices=(*fitted.notices[:-1], said))
+
+    counts = range(1, len(places) + 1)
+    response = naming(bisect_right(counts, budget, key=lambda count: tokens(naming(count))))
     told = (*response.notices, f"What came near was cut to fit into {budget} tokens.")
     while response.nearest and tokens(response) > budget:
         response = replace(response, nearest=response.nearest[:-1], notices=told)
@@ -243,11 +245,9 @@ def _text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
 
 def _changes(response: Response) -> dict[str, int]:
     """Keep the stages that changed how many candidates there are, each with what it left."""
-    changed, last = {}, 0
-    for stage, left in response.counts.items():
-        if left != last:
-            changed[stage] = last = left
-    return changed or {"retrieve": 0}
+    before = [0, *response.counts.values()]
+    stages = zip(response.counts.items(), before, strict=False)
+    return {stage: left for (stage, left), last in stages if left != last} or {"retrieve": 0}
 
 
 def _compact_hit(hit: Hit, searched: str) -> Json:
@@ -290,32 +290,35 @@ _WILD = re.compile(r"[*?]")
 
 def get_document(projects: VisibleProjects, arguments: Arguments) -> Reply:
     """Read documents, or parts of them; the notices name those that cannot be found."""
-    budget = arguments.get("max_tokens", READ_TOKENS)
-    found: list[tuple[str, Passage]] = []
-    told: list[str] = []
+    found: list[tuple[Engine, Passage]] = []
     opened: dict[str | None, Engine | AllProjects] = {}
-    read: dict[str, Engine] = {}
-    failure: UsageError | None = None
+    failures: list[UsageError] = []
     with ExitStack() as held:
         for written in arguments["references"]:
             try:
                 project, reference = _parsed(written, arguments)
                 if project not in opened:
                     opened[project] = held.enter_context(projects.searched(project))
-                meant = _meant(opened[project], reference)
+                found += _meant(opened[project], reference)
             except UsageError as error:
-                failure = failure or error
-                told.append(advised(error))
-                continue
-            for engine, one in meant:
-                title = visible_line(one.title)
-                text = quoted(engine, one.document, one.first_line, one.text)
-                found.append((engine.project.name, replace(one, title=title, text=text)))
-                read[engine.project.name] = engine
-        if failure is not None and not found:
-            raise failure
-        told += [one for engine in read.values() for one in projects.unfinished(engine)]
-    return _passages_within(budget, found, told)
+                failures.append(error)
+        if failures and not found:
+            raise failures[0]
+        shown = [
+            (
+                engine.project.name,
+                replace(
+                    one,
+                    title=visible_line(one.title),
+                    text=quoted(engine, one.document, one.first_line, one.text),
+                ),
+            )
+            for engine, one in found
+        ]
+        told = [advised(error) for error in failures]
+        for engine in {engine.project.name: engine for engine, _ in found}.values():
+            told += projects.unfinished(engine)
+    return _passages_within(arguments.get("max_tokens", READ_TOKENS), shown, told)
 
 
 def _parsed(reference: str, arguments: Arguments) -> tuple[str | None, str]:
@@ -349,14 +352,14 @@ def _passages_within(budget: int, found: list[tuple[str, Passage]], notices: lis
         for name, (project, passage), text in zip(names, found, texts, strict=True):
             if text is None:
                 break
+            last = passage.last_line
             if text != passage.text:
                 last = passage.first_line + text.count("\n")
                 told.append(
                     f"{name} was cut to fit into {budget} tokens. Go on with the reference"
                     f" {name}:{last}, or raise max_tokens."
                 )
-                passage = replace(passage, text=text, last_line=last)  # noqa: PLW2901  what is shown
-            kept.append((project, passage))
+            kept.append((project, replace(passage, text=text, last_line=last)))
         if left := names[len(kept) :]:
             rest = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
             told.append(
@@ -487,8 +490,8 @@ def browse(projects: VisibleProjects, arguments: Arguments) -> Reply:
         lines.append(f"- {coded(one['name'])} ({one['documents']}): {_names(one['values'])}{rest}")
     if below:
         documents = structured["documents"]
-        heading = f"\n{len(documents)} of {structured['total']} documents:"
-        lines += [heading, *map(_document_line, documents)]
+        lines.append(f"\n{len(documents)} of {structured['total']} documents:")
+        lines += map(_document_line, documents)
     return Reply(structured, "\n".join(lines) + "\n")
 
 

@@ -1,10 +1,9 @@
 """`dowse mcp install`, `dowse skill`: tell the clients and agents of dowse.
 
-A client is a row of `CLIENTS`. Its configuration is JSON, TOML or YAML; for each there is a reader,
-which refuses what could not be written again without loss, and a writer, which puts one entry in
-and leaves the rest as it is; YAML is written only where there is no file yet. A file is copied
-before it is changed, and never written through a link. A skill, or a rule, is a file that is
-written whole.
+A client is a row of `CLIENTS`. Its entry is printed in the form of its configuration. Only plain
+JSON is changed: one entry is put in, the rest stays as it is, and what could not be written again
+without loss is refused. A file is copied before it is changed, and never written through a link.
+A skill, or a rule, is a file that is written whole.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import re
 import shutil
 import stat
 import sys
-import tomllib
-from collections.abc import Callable, Mapping
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Literal
@@ -119,10 +116,10 @@ class Client(Struct, frozen=True):
         if scope == "user":
             return self.path
         if not self.in_folder:
-            has = ", ".join(one.name for one in CLIENTS if one.in_folder)
             raise UsageError(
                 f"{self.title} has no file for one folder.",
-                f"Leave --scope out. These have one: {has}.",
+                "Leave --scope out. These have one: "
+                f"{', '.join(one.name for one in CLIENTS if one.in_folder)}.",
             )
         return _placed(self.in_folder)
 
@@ -139,7 +136,6 @@ class Client(Struct, frozen=True):
     def entry(self, project: str | None) -> Object:
         """Return the entry that makes it start dowse for a project, or for all of them."""
         command = start_command(project)
-        start = {} if self.whole else {"args": command[1:]}
         # A client started from the desktop does not know what the shell was told, nor where.
         moved = {
             name: str(Path(folder).absolute())
@@ -148,14 +144,22 @@ class Client(Struct, frozen=True):
         }
         return {
             **dict(self.says),
-            self.command: command if self.whole else command[0],
-            **start,
+            **(
+                {self.command: command}
+                if self.whole
+                else {self.command: command[0], "args": command[1:]}
+            ),
             **({self.env: moved} if moved else {}),
         }
 
     def shown(self, entry: Object) -> str:
         """Return an entry alone, as it belongs into the configuration."""
-        return _with_entry("", self.form, self.key, entry).rstrip("\n")
+        whole = {self.key: {NAME: entry}}
+        if self.form == "toml":
+            return tomlkit.dumps(whole).rstrip("\n")
+        if self.form == "yaml":
+            return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True).rstrip("\n")
+        return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
 _STDIO = (("type", "stdio"),)
@@ -308,8 +312,8 @@ class Change(Struct, frozen=True):
     """What a file would become."""
 
     path: Path
-    before: str | None  # None when there is no file yet
-    after: str
+    before: bytes | None  # None when there is no file yet
+    after: bytes
 
     @property
     def needed(self) -> bool:
@@ -322,20 +326,24 @@ def plan_entry(path: Path, client: Client, entry: Object) -> Change:
 
     What the user or the client has added to dowse's entry stays.
     """
+    if client.form != "json":
+        raise Refused(_LEFT.format(path, f"dowse does not change {client.form.upper()}"), _BY_HAND)
     before = _read(path)
-    text = (before or "").replace("\r\n", "\n")
     try:
-        servers = parsed(text, client.form).get(client.key)
-        if not isinstance(servers, dict | None):
+        text = (before or b"").decode("utf-8-sig")
+        whole = _parsed(text)
+        servers = {} if whole.get(client.key) is None else whole[client.key]
+        if not isinstance(servers, dict):
             raise ValueError(f'"{client.key}" in it is not an object')
-        known = (servers or {}).get(NAME)
+        known = servers.get(NAME)
         wanted = _with_choices(entry, known, client.env) if isinstance(known, dict) else entry
-        is_known = text and known == wanted
-        after = text if is_known else _with_entry(text, client.form, client.key, wanted)
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
-        why = f"it is not plain {client.form.upper()}, or could lose something"
-        raise Refused(_LEFT.format(path, f"{why}: {error}"), _BY_HAND) from error
-    return Change(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after)
+        if before is not None and known == wanted:
+            return Change(path, before, before)
+        whole[client.key] = servers | {NAME: wanted}
+        return Change(path, before, _written(whole, text).encode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        why = f"it is not plain JSON, or could lose something: {error}"
+        raise Refused(_LEFT.format(path, why), _BY_HAND) from error
 
 
 def write(change: Change, command: str) -> str | None:
@@ -349,17 +357,14 @@ def write(change: Change, command: str) -> str | None:
     _check_no_link(path, command)
     make_private_folder(path.parent)
     if change.before is None:
-        replace_file(path, change.after.encode("utf-8"), mode=PRIVATE_FILE)
+        replace_file(path, change.after, mode=PRIVATE_FILE)
         return None
-    if _read(path) != change.before:
-        raise Refused(f"{path} has changed meanwhile.", "Try again.")
-    backup = path.with_name(f"{path.name}.before-dowse")
-    further = (path.with_name(f"{path.name}.before-dowse-{number}") for number in count(2))
-    while backup.exists():  # the oldest copy is kept too
-        backup = next(further)
+    ends = chain([""], (f"-{number}" for number in count(2)))
+    copies = (path.with_name(f"{path.name}.before-dowse{end}") for end in ends)
+    backup = next(copy for copy in copies if not copy.exists())  # the oldest copy is kept too
     mode = stat.S_IMODE(path.stat().st_mode)
-    replace_file(backup, path.read_bytes(), mode=mode)
-    replace_file(path, change.after.encode("utf-8"), mode=mode)
+    replace_file(backup, change.before, mode=mode)
+    replace_file(path, change.after, mode=mode)
     return str(backup)
 
 
@@ -379,24 +384,13 @@ def _check_no_link(path: Path, command: str) -> None:
         )
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes()
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise Refused(_LEFT.format(path, f"it cannot be read: {error}"), _BY_HAND) from error
-
-
-# ── Putting an entry in ──────────────────────────────────────────────────────
-
-
-def parsed(text: str, form: Form) -> Object:
-    """Read a configuration; raise `ValueError` if it could not be written again without loss."""
-    whole = _PARSERS[form](text) if text.strip() else {}
-    if not isinstance(whole, dict):
-        raise ValueError("it is not an object")
-    return whole
 
 
 def _with_choices(entry: Object, known: Object, env: str) -> Object:
@@ -416,7 +410,9 @@ _INDENT = re.compile(r"^\{\s*?\n(?P<indent>[ \t]+)\"")
 _NUMBER = re.compile(r'"\\u0000(?P<digits>[-+.0-9eE]+)\\u0000"')
 
 
-def _parse_json(text: str) -> Any:
+def _parsed(text: str) -> Object:
+    """Read plain JSON; raise `ValueError` if it could not be written again without loss."""
+
     def once(pairs: list[tuple[str, Any]]) -> Object:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -425,38 +421,20 @@ def _parse_json(text: str) -> Any:
 
     if "\\u0000" in text:
         raise ValueError("it has a NUL character")
-    whole = json.loads(text, object_pairs_hook=once, parse_float=lambda digits: f"\0{digits}\0")
-    json.dumps(whole, ensure_ascii=False).encode()
+    whole = json.loads(
+        text.strip() or "{}", object_pairs_hook=once, parse_float=lambda digits: f"\0{digits}\0"
+    )
+    if not isinstance(whole, dict):
+        raise ValueError("it is not an object")
     return whole
 
 
-_PARSERS: Mapping[Form, Callable[[str], Any]] = {
-    "json": _parse_json,
-    "toml": tomllib.loads,
-    "yaml": yaml.safe_load,
-}
-
-
-def _with_entry(text: str, form: Form, key: str, entry: Object) -> str:
-    """Put an entry below a key of a configuration, and write it again."""
-    whole = parsed(text, form)
-    whole[key] = (whole.get(key) or {}) | {NAME: entry}
-    if form == "json":  # with its indentation, and every number digit by digit
-        indent = _INDENT.match(text)
-        written = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
-        return _NUMBER.sub(lambda match: match["digits"], written) + "\n"
-    if form == "yaml":
-        if text.strip():
-            raise ValueError("YAML cannot be written again without loss")
-        return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True)
-    document = tomlkit.parse(text)  # it keeps comments and layout
-    if key not in document:
-        document[key] = tomlkit.table(is_super_table=True)
-    document[key][NAME] = entry
-    written = tomlkit.dumps(document)
-    if parsed(written, form) != whole:
-        raise ValueError("the entry cannot be put in without changing something else")
-    return written
+def _written(whole: Object, before: str) -> str:
+    """Write plain JSON with the indentation, the ends of lines and the numbers it had before."""
+    indent = _INDENT.match(before)
+    text = json.dumps(whole, indent=indent["indent"] if indent else 2, ensure_ascii=False)
+    text = _NUMBER.sub(lambda match: match["digits"], text) + "\n"
+    return text.replace("\n", "\r\n") if "\r\n" in before else text
 
 
 # ── The commands ─────────────────────────────────────────────────────────────
@@ -514,7 +492,7 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
 
     Prints the entry for the client's configuration, or adds it with --write. The rest of the file
     stays as it is, and a copy is made first. Where something could be lost, as in JSON with
-    comments, the entry is printed instead.
+    comments, the entry is printed instead; so it is for files in TOML or YAML.
     """
     client = _BY_NAME[name]
     if call.project:
@@ -525,9 +503,10 @@ def install_command(call: Call, name: str, writes: bool, scope: Scope, file: Pat
     if not writes:
         if call.json:
             call.out.write_json(InstallRecord(name, str(path), False, None, snippet))
-            return
-        call.out.write(snippet + "\n")
-        call.remark(f"Add this to {path}, or let dowse add it with: --write")
+        else:
+            call.out.write(snippet + "\n")
+            adds = ", or let dowse add it with: --write" if client.form == "json" else "."
+            call.remark(f"Add this to {path}{adds}")
         return
     try:
         change = plan_entry(path, client, entry)
@@ -582,7 +561,7 @@ def install_skill(call: Call, name: str | None, only_print: bool) -> None:
     if name is None:
         raise UsageError("No agent is named.", "Use --client NAME, or --print.")
     path = _BY_NAME[name].skill_path
-    change = Change(path, _read(path), SKILL)
+    change = Change(path, _read(path), SKILL.encode())
     check_outside_roots(call.workspace, change.path)
     backup = write(change, "dowse skill install --print >")
     call.answer(SkillRecord(name, str(change.path), change.needed, backup), _said(change, backup))
