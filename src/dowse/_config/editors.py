@@ -67,8 +67,7 @@ def open_command(
         return [opener, _filled(chosen, quote(str(path), safe=""), line)]
     command = _split(chosen)
     if "{path}" not in chosen:
-        arguments = _ARGUMENTS.get(Path(command[0]).stem.lower(), ("{path}",))
-        return [*command, *(_filled(part, str(path), line) for part in arguments)]
+        command += _ARGUMENTS.get(Path(command[0]).stem.lower(), ("{path}",))
     # The names of files are anybody's: in a script, `$(touch x).md` is a command.
     has_shell = any(Path(part).stem.lower() in _SHELLS for part in command)
     for before, part in pairwise(["", *command]):

@@ -111,7 +111,7 @@ def _endpoint(
             call = call.seen_from(folder_of(request.headers))
         work = partial(route.run, call)
         record = work() if route.instant else await _while_waited_for(request, work, limiter)
-        return answer(record, route.status_of(record))
+        return answer(record, route.status if getattr(record, "ready", True) else route.unready)
 
     return endpoint
 

@@ -180,8 +180,11 @@ def _show_signs(state: StateCore) -> None:
                 first_line, after = shown[-2].map or (0, 0)
                 shown[-2].map = [first_line, first_line + 1]
                 opening = Token("paragraph_open", "p", 1, block=True, map=[first_line + 1, after])
-                shown += [Token("paragraph_close", "p", -1, block=True), opening]
-                shown.append(Token("inline", "", 0, children=rest))
+                shown += [
+                    Token("paragraph_close", "p", -1, block=True),
+                    opening,
+                    Token("inline", "", 0, children=rest),
+                ]
         if task:
             first.content = first.content[task.end() :]
             checked = "" if task[1] == " " else ' checked=""'
@@ -210,9 +213,8 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         name = html.escape(token.info.strip().split(maxsplit=1)[0]) if token.info.strip() else ""
         language = f' class="language-{name}"' if name else ""
-        first, last = token.map or (0, 1)
-        above = env["above"]
-        lines = f'data-first-line="{above + first + 1}" data-last-line="{above + last}"'
+        first, last = (env["above"] + line for line in token.map or (0, 1))
+        lines = f'data-first-line="{first + 1}" data-last-line="{last}"'
         return f"<pre {lines}><code{language}>{html.escape(token.content)}</code></pre>\n"
 
     code_block = fence
@@ -328,6 +330,5 @@ def _is_too_heavy(html: str) -> bool:
         elif open_elements and open_elements[-1] == name:
             open_elements.pop()
     deepest = begun if is_odd else deepest
-    if deepest > _DEEPEST or deepest * html.count("<") > _MOST_WORK:
-        return True
-    return is_odd and len(html) > _LONGEST_ODD
+    is_much = deepest > _DEEPEST or deepest * html.count("<") > _MOST_WORK
+    return is_much or (is_odd and len(html) > _LONGEST_ODD)

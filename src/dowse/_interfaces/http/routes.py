@@ -113,6 +113,12 @@ class ApiCall(Struct, frozen=True):
         with opened.hold():
             yield opened
 
+    @contextmanager
+    def with_document(self) -> Iterator[Engine]:
+        """Open the project that has the document which is asked for."""
+        with self.searched() as searched:
+            yield searched.having(self["reference"], self.here)
+
     def _open(self, project: Project) -> Engine:
         """Open a project; a process of this user says itself what lacks the user's consent."""
         engine = self.pool.open(project)
@@ -146,10 +152,6 @@ class Route(Struct, frozen=True):
     def address(self) -> str:
         """The whole path."""
         return self.root + self.path
-
-    def status_of(self, record: object) -> int:
-        """Return the status of an answer."""
-        return self.status if getattr(record, "ready", True) else self.unready
 
 
 ROUTES: list[Route] = []
@@ -432,8 +434,7 @@ def _found(
 def explain(call: ApiCall) -> Explanation:
     """Say why a document is, or is not, among the results."""
     request = call.request
-    with call.searched() as searched:
-        engine = searched.having(call["reference"], call.here)
+    with call.with_document() as engine:
         return with_path(engine.explain(request, call["reference"], here=call.here), engine)
 
 
@@ -457,8 +458,7 @@ def explain(call: ApiCall) -> Explanation:
 )
 def related(call: ApiCall) -> Related:
     """Documents related to a document."""
-    with call.searched() as searched:
-        engine = searched.having(call["reference"], call.here)
+    with call.with_document() as engine:
         return related_with_paths(
             engine.related(call["reference"], call["n"], here=call.here), engine
         )
@@ -485,8 +485,7 @@ def related(call: ApiCall) -> Related:
 )
 def document(call: ApiCall) -> DocumentPageRecord:
     """A document, or lines of it."""
-    with call.searched() as searched:
-        engine = searched.having(call["reference"], call.here)
+    with call.with_document() as engine:
         meant = engine.get(call["reference"], here=call.here)
         shown = engine.get(meant.document) if call["whole"] else meant
         path = engine.path_of(meant.document)
@@ -517,8 +516,7 @@ def document(call: ApiCall) -> DocumentPageRecord:
 def picture(call: ApiCall) -> PictureRecord:
     """A picture that a document shows."""
     name = call["name"]
-    with call.searched() as searched:
-        engine = searched.having(call["reference"])
+    with call.with_document() as engine:
         document = engine.get(call["reference"]).document
         text = engine.get(document).text
         # Only what a document mentions can be had, plainly written or as an address.
@@ -675,15 +673,14 @@ def ready(call: ApiCall) -> ReadyRecord:
 def readiness(pool: EnginePool) -> ReadyRecord:
     """Open every index, and say which cannot be."""
     found = []
+    indexing = {job.project for job in pool.running()}
     for project in pool.projects():
-        job = pool.job(project.name)
         generation, reason = None, ""
         try:
             with pool.open(project).read() as reading:
                 generation = reading.catalogue.generation
         except (DowseError, OSError) as error:
             reason = str(error)
-        indexing = job is not None and not job.ended.is_set()
-        is_ready = generation is not None
-        found.append(ProjectReadyRecord(project.name, is_ready, generation, indexing, reason))
+        name, is_ready = project.name, generation is not None
+        found.append(ProjectReadyRecord(name, is_ready, generation, name in indexing, reason))
     return ReadyRecord(all(one.ready for one in found), tuple(found))

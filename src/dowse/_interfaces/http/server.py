@@ -302,26 +302,20 @@ class OwnSocket:
             link.connect(str(path))  # what a dead server has left behind does not answer
             self.why_not = "another server answers already"
             return self
-        try:
-            self._listen(path)
-        except OSError as error:  # what is no socket is not removed
-            self.why_not = f"{path} cannot be made: {error.strerror}"
-        return self
-
-    def _listen(self, path: Path) -> None:
-        make_private_folder(path.parent)
-        secure(self._where)
-        if path.is_socket():
-            path.unlink(missing_ok=True)
         listening = socket.socket(socket.AF_UNIX)
         try:
+            make_private_folder(path.parent)
+            secure(self._where)
+            if path.is_socket():
+                path.unlink(missing_ok=True)
             listening.bind(str(path))
             path.chmod(0o600)  # before it listens, nobody can open it
             listening.listen(_BACKLOG)
-        except OSError:
+            self.sockets, self.path, self._made = [listening], str(path), path.lstat().st_ino
+        except OSError as error:  # what is no socket is not removed
             listening.close()
-            raise
-        self.sockets, self.path, self._made = [listening], str(path), path.lstat().st_ino
+            self.why_not = f"{path} cannot be made: {error.strerror}"
+        return self
 
     def __exit__(self, *_: object) -> None:
         """Stop listening, and remove the socket unless another server has put its own there."""

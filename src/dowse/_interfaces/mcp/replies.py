@@ -14,9 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from mcp_types import ResourceLink
 from msgspec import Struct
 
 from dowse._search.formats import count_tokens
+from dowse._text.file_names import media_type
 from dowse._text.markdown import comments
 from dowse._util.messages import without_commands
 from dowse.errors import DowseError, NotFound, UsageError
@@ -32,14 +34,6 @@ SCHEME = "dowse://"
 
 TEMPLATE = "dowse://{project}/{+path}"
 """The form of all addresses."""
-
-
-class ResourceLink(Struct, frozen=True):
-    """A document that a reply points at."""
-
-    uri: str
-    name: str  # of the document
-    title: str
 
 
 class Reply(Struct, frozen=True):
@@ -80,7 +74,10 @@ def parse_uri(uri: str) -> tuple[str, str]:
 
 def link_to(project: str, document: str, title: str) -> ResourceLink:
     """Link to a document."""
-    return ResourceLink(uri_of(project, document), visible_line(document), title)
+    name = visible_line(document)
+    return ResourceLink(
+        uri=uri_of(project, document), name=name, title=title, mime_type=media_type(name)
+    )
 
 
 def callable_name(project: str, document: str) -> str:
@@ -159,11 +156,8 @@ def quoted(engine: Engine, document: str, first_line: int, text: str) -> str:
         whole = engine.get(document).text
     if not any(mark in whole for mark in _MARKS):  # there can be no comment
         return visible(text)
-    place = 0
-    for _ in range(first_line - 1):
-        place = whole.find("\n", place) + 1
-        if not place:
-            break
+    *above, rest = whole.split("\n", first_line - 1)
+    place = len(whole) - len(rest) if len(above) == first_line - 1 else 0
     wanted = text.rstrip("\n")
     start = whole.find(wanted, place)
     if start < 0:

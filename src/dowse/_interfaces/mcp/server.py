@@ -144,7 +144,8 @@ class _Handlers:
                     title=one.title,
                     description=one.description,
                     input_schema=one.input,
-                    output_schema=one.output,
+                    # Every conversation pays for it, so it is short.
+                    output_schema={"type": "object", "required": list(one.gives)},
                     annotations=_ANNOTATIONS,
                 )
                 for one in self._tools.values()
@@ -182,18 +183,7 @@ class _Handlers:
             return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
         links = reply.links if context.protocol_version >= _LINKS_SINCE else ()
         return types.CallToolResult(
-            content=[
-                types.TextContent(text=reply.text),
-                *(
-                    types.ResourceLink(
-                        uri=link.uri,
-                        name=link.name,
-                        title=link.title,
-                        mime_type=media_type(link.name),
-                    )
-                    for link in links
-                ),
-            ],
+            content=[types.TextContent(text=reply.text), *links],
             structured_content=reply.structured,
         )
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from mcp_types import ResourceLink
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -26,7 +27,6 @@ from dowse._interfaces.mcp.replies import (
     SCHEME,
     Json,
     Reply,
-    ResourceLink,
     advised,
     callable_name,
     link_to,
@@ -53,6 +53,7 @@ from dowse._search.formats import (
 from dowse._search.listing import Counted, ListedDocument, list_fields, list_values
 from dowse._search.strategies import SearchOptions
 from dowse._text.dates import iso
+from dowse._text.file_names import media_type
 from dowse.errors import DowseError, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -346,61 +347,56 @@ def _passages_within(budget: int, found: list[tuple[str, Passage]], notices: lis
     names = [callable_name(project, one.document) for project, one in found]
 
     def reply(room: int) -> Reply:
-        kept = []
-        told = list(notices)
+        told, parts, passages = list(notices), [], []
+        links: dict[str, ResourceLink] = {}
         texts = fit([one.text for _, one in found], max(0, room))
-        for name, (project, passage), text in zip(names, found, texts, strict=True):
+        for name, (project, one), text in zip(names, found, texts, strict=True):
             if text is None:
                 break
-            last = passage.last_line
-            if text != passage.text:
-                last = passage.first_line + text.count("\n")
+            last = one.last_line
+            if text != one.text:
+                last = one.first_line + text.count("\n")
                 told.append(
                     f"{name} was cut to fit into {budget} tokens. Go on with the reference"
                     f" {name}:{last}, or raise max_tokens."
                 )
-            kept.append((project, replace(passage, text=text, last_line=last)))
-        if left := names[len(kept) :]:
+            passages.append(
+                {
+                    "document": visible_line(one.document),
+                    "title": one.title,
+                    "first_line": one.first_line,
+                    "last_line": last,
+                    "total_lines": one.total_lines,
+                    "text": text,
+                    "uri": uri_of(project, one.document),
+                }
+            )
+            links[one.document] = link_to(project, one.document, one.title)
+            lines = f"lines {one.first_line}-{last} of {one.total_lines}"
+            parts += [f"## {coded(visible_line(one.document))} · {lines}", fenced(text)]
+        if left := names[len(passages) :]:
             rest = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
             told.append(
                 f"Left out, since {budget} tokens were full: {', '.join(left[:_NAMED])}{rest}."
             )
-        return _passages(found[0][0], kept, told)
+        structured = {
+            "project": found[0][0],
+            "about": QUOTED,
+            "passages": passages,
+            "notices": told,
+        }
+        said = "\n\n".join([*_heading(told), *parts]) + "\n"
+        return Reply(structured, said, tuple(links.values()))
 
     whole = reply(sum(count_tokens(one.text) for _, one in found))
 
     def fitted(tokens: Callable[[Reply], int]) -> Reply:
         return whole if tokens(whole) <= budget else fill(reply, tokens, budget, budget)
 
-    text = fitted(lambda one: tokens_of_text(one.text, one.links))
     structured = fitted(lambda one: tokens_of_structure(one.structured)).structured
     if not structured["passages"]:
         raise UsageError(f"Nothing fits into {budget} tokens.", "Give more with max_tokens.")
-    return Reply(structured, text.text, text.links)
-
-
-def _passages(project: str, kept: list[tuple[str, Passage]], notices: list[str]) -> Reply:
-    parts = _heading(notices)
-    passages: list[Json] = []
-    links: dict[str, ResourceLink] = {}
-    for place, one in kept:
-        name = visible_line(one.document)
-        passages.append(
-            {
-                "document": name,
-                "title": one.title,
-                "first_line": one.first_line,
-                "last_line": one.last_line,
-                "total_lines": one.total_lines,
-                "text": one.text,
-                "uri": uri_of(place, one.document),
-            }
-        )
-        links[one.document] = link_to(place, one.document, one.title)
-        lines = f"lines {one.first_line}-{one.last_line} of {one.total_lines}"
-        parts += [f"## {coded(name)} · {lines}", fenced(one.text)]
-    structured = {"project": project, "about": QUOTED, "passages": passages, "notices": notices}
-    return Reply(structured, "\n\n".join(parts) + "\n", tuple(links.values()))
+    return replace(fitted(lambda one: tokens_of_text(one.text, one.links)), structured=structured)
 
 
 def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
@@ -435,7 +431,12 @@ def related_documents(projects: VisibleProjects, arguments: Arguments) -> Reply:
         for one in group:
             cosine = f" · {one['score']:.2f}" if "score" in one else ""
             lines.append(f"- {coded(one['document'])} {coded(one['title'])}{cosine}")
-            links[one["uri"]] = ResourceLink(one["uri"], one["document"], one["title"])
+            links[one["uri"]] = ResourceLink(
+                uri=one["uri"],
+                name=one["document"],
+                title=one["title"],
+                mime_type=media_type(one["document"]),
+            )
     if dangling:
         lines += ["\n## Unresolved links\n", *(f"- {coded(one)}" for one in dangling)]
     structured = {
@@ -658,11 +659,6 @@ class ToolSpec(Struct, frozen=True):
         }
         return object_schema(self.parameters, described)
 
-    @property
-    def output(self) -> Json:
-        """The schema of what it gives. Every conversation pays for it, so it is short."""
-        return {"type": "object", "required": list(self.gives)}
-
 
 def _quoting(*fields: str) -> tuple[str, ...]:
     """Name the fields of a structure that quotes documents."""
@@ -805,6 +801,11 @@ def tools(*, compat: bool = False) -> dict[str, ToolSpec]:
     """Return the tools by name; with `compat`, also under their other names."""
     found = {one.name: one for one in TOOLS}
     for name, known in ALIASES.items() if compat else ():
-        told = f"Another name of {known}, where the parameters are explained."
-        found[name] = replace(found[known], name=name, title=name, description=told, alias=True)
+        found[name] = replace(
+            found[known],
+            name=name,
+            title=name,
+            description=f"Another name of {known}, where the parameters are explained.",
+            alias=True,
+        )
     return found
