@@ -304,7 +304,7 @@ AFTER_HEADING = 1000  # leaves a heading behind
 _LINES = re.compile(r"\n+")
 _WORDS = re.compile(r"\s+|[，、；：]")
 _BLANKS = re.compile(r"[ \t]*")
-_LONGEST_CLOSING = 8  # characters after a stop that are looked at
+
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 _JOINER = "\u200d"
 
@@ -358,7 +358,7 @@ def _prose(text: str, start: int, end: int, _maximum: int) -> Iterator[CutPoint]
     edge = start
     for feeds in _LINES.finditer(text, start, end):
         yield from _sentences(text, edge, feeds.start())
-        said = text[max(edge, feeds.start() - _LONGEST_CLOSING) : feeds.start()]
+        said = text[max(edge, feeds.start() - 8) : feeds.start()]  # what may close a sentence
         line = _LINE_AND_SENTENCE if is_finished(said) else _LINE
         yield CutPoint(feeds.end(), _AFTER_BLANK_LINE if len(feeds[0]) > 1 else line)
         edge = feeds.end()
@@ -402,8 +402,6 @@ def _is_joined(text: str, offset: int) -> bool:
 # cheapest way to cut the whole text is found exactly, by going from each place to each that one
 # piece can reach; so a good cut is never missed because of an earlier one.
 
-_LOWEST = 99  # the level of the end, where nothing follows
-
 
 class Pricing(NamedTuple):
     """What pieces may be like."""
@@ -440,7 +438,7 @@ def cheapest_pieces(
     maximum.
     """
     offsets = [*(place.offset for place in places), end]
-    levels = [*(place.level for place in places), _LOWEST]
+    levels = [*(place.level for place in places), 99]  # below all headings, at the end
     costs = [0.0, *[inf] * len(places)]
     came_from = [0] * len(offsets)
     sizes, enough = pricing

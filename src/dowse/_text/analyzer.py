@@ -29,8 +29,6 @@ from dowse._util import limits
 _VOCABULARY_WORD = re.compile(r"[^\W\d_][\w-]*")
 # Whole lines whose words are counted at once, so that a long text is never copied as a whole.
 _LINES_AT_ONCE = re.compile(r"(?s:.{1,65536})[^\n]*\n?")
-_LEAST = 5  # distinct common words of a language that a document must have
-_LONGEST_WORD = 40  # characters; what is longer is no word: a hash, a line of text without spaces
 
 
 class TextAnalyzer:
@@ -59,7 +57,7 @@ class TextAnalyzer:
         """Guess the language by which rules a document is stemmed, too; "" for none."""
         if not self._options.stemming or self._options.language != "english":
             return ""
-        language = language_of(text, _LEAST)
+        language = language_of(text, least=5)
         return "" if language == "english" else language
 
     def speaking(self, languages: Sequence[str]) -> TextAnalyzer:
@@ -123,7 +121,8 @@ class TextAnalyzer:
         words: dict[str, int] = {}
         for spelled, often in written.items():
             word = spelled.rstrip("_-")
-            if 3 <= len(word) <= _LONGEST_WORD and word not in STOPWORDS:
+            # What is longer is no word: a hash, a line of text without spaces.
+            if 3 <= len(word) <= 40 and word not in STOPWORDS:
                 words[word] = words.get(word, 0) + often
         return Counter(words)
 
@@ -191,7 +190,7 @@ def terms_of(chunked: ChunkedDocument, analyzer: Analyzer) -> DocumentTerms:
 LONGEST = 64
 """Characters of the longest term; what is longer is no word that anyone types."""
 
-_LONGEST_KEPT = 24  # characters of a run in another script; longer ones seldom come again
+
 # Brackets, quotes, commas and emphasis end a word; dots, dashes, slashes and colons may not.
 _INSIDE = r"[^\s()\[\]{}<>\"`,;|=*“”„‘«»…—、。，；：！？「」『』（）【】《》〈〉〔〕〜・]+"
 _RUN = re.compile(_INSIDE)
@@ -282,7 +281,8 @@ class _Remembered(dict[str, tuple[str, ...]]):
         terms = tuple(" ".join(self._make(piece)).split())
         if len(self) > 50_000:  # keeps a long-running process small
             self.clear()
-        if len(piece) <= (LONGEST if piece.isascii() else _LONGEST_KEPT):
+        # In another script longer runs seldom come again.
+        if len(piece) <= (LONGEST if piece.isascii() else 24):
             self[piece] = terms
         return terms
 

@@ -52,11 +52,7 @@ def iso(seconds: float) -> str:
 
 def first_moment(text: str) -> float | None:
     """Return the first moment (UTC) of a year, month, day or minute; None when it is no date."""
-    match = _ISO.fullmatch(text)
-    try:
-        return _moment(match.groupdict()).timestamp() if match else None
-    except (ValueError, OverflowError):
-        return None
+    return _moment(_ISO.fullmatch(text))
 
 
 def period_of(text: str) -> tuple[float, float] | None:
@@ -76,41 +72,43 @@ def period_of(text: str) -> tuple[float, float] | None:
 
 def read_date(value: object) -> float | None:
     """Return seconds since 1970 (UTC, where no zone is given); None for what is no date."""
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return _start(value)
     written = " ".join(str(value).split())
-    try:
-        if isinstance(value, datetime):
-            return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-        if isinstance(value, date):
-            return _start(value)
-        if _MILLISECONDS.fullmatch(written):
-            return int(written) / 1000
-        if _SECONDS.fullmatch(written):
-            return float(written)
-        match = next(filter(None, (form.fullmatch(written) for form in _FORMS)), None)
-        return _moment(match.groupdict()).timestamp() if match else None
-    except (ValueError, OverflowError):
+    if _MILLISECONDS.fullmatch(written):
+        return int(written) / 1000
+    if _SECONDS.fullmatch(written):
+        return float(written)
+    return _moment(next(filter(None, (form.fullmatch(written) for form in _FORMS)), None))
+
+
+def _moment(match: re.Match[str] | None) -> float | None:
+    if match is None:
         return None
+    parts = match.groupdict()
 
-
-def _moment(parts: dict[str, str | None]) -> datetime:
     def number(name: str, missing: int = 0) -> int:
         return int(parts.get(name) or missing)
 
     month, hour = parts.get("month") or "1", number("hour")
-    half, offset = parts["half"], parts["offset"]
-    if half:
+    if half := parts["half"]:
         hour = hour % 12 + (12 if half.lower() == "pm" else 0)
-    ahead = timedelta(hours=abs(int(offset or 0)), minutes=number("offset_minutes"))
-    return datetime(
-        number("year"),
-        int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1,
-        number("day", 1),
-        hour,
-        number("minute"),
-        number("second"),
-        int((parts["fraction"] or "0").ljust(6, "0")),
-        tzinfo=timezone(-ahead if offset and offset.startswith("-") else ahead),
-    )
+    ahead = timedelta(hours=abs(number("offset")), minutes=number("offset_minutes"))
+    try:
+        return datetime(
+            number("year"),
+            int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1,
+            number("day", 1),
+            hour,
+            number("minute"),
+            number("second"),
+            int((parts["fraction"] or "0").ljust(6, "0")),
+            tzinfo=timezone(-ahead if (parts["offset"] or "").startswith("-") else ahead),
+        ).timestamp()
+    except (ValueError, OverflowError):  # a day, an hour or a name of a month that there is not
+        return None
 
 
 # ── Seen from today: yesterday, 7d, last week ───────────────────────────────────

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Literal
 from urllib.parse import unquote
@@ -73,9 +73,11 @@ def names_document(link: Wikilink) -> bool:
 # ── Markdown links: the address → the document that it names ────────────────────
 
 # What only shows or sounds is never a document, however it is linked.
-_PICTURES = r"apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
-_SOUNDS_AND_FILMS = r"3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm"
-_MEDIA = late_pattern(rf".*\.(?:{_PICTURES}|{_SOUNDS_AND_FILMS})", re.IGNORECASE | re.DOTALL)
+_MEDIA = late_pattern(
+    r".*\.(?:apng|avif|bmp|gif|heic|ico|jpe?g|png|svg|tiff?|webp"
+    r"|3gp|aac|avi|flac|m4[av]|mkv|mov|mp[34]|og[agv]|opus|wav|webm)",
+    re.IGNORECASE | re.DOTALL,
+)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -140,9 +142,9 @@ def choose(source: str, link: Link, named: Sequence[LinkName]) -> str | None:
         return source  # only an anchor: a place in the document itself
     for reading in _readings(link):
         wanted = _looked_up(source, reading)
-        for group in _matches(source, reading, [one for one in named if one.name == wanted]):
-            if group:
-                return min((name.document for name in group), key=partial(_nearness, source))
+        groups = _matches(source, reading, [one for one in named if one.name == wanted])
+        if group := next(filter(None, groups), None):
+            return min((name.document for name in group), key=partial(_nearness, source))
     return None
 
 
@@ -157,7 +159,7 @@ def _looked_up(source: str, link: Link) -> str:
     name = fold(without_ending(link.target.strip())).rstrip("/").rpartition("/")[2]
     if name not in ("", ".", ".."):
         return name  # of every path that the target can mean
-    return posixpath.basename(next(_paths(source, link)))
+    return posixpath.basename(_paths(source, link)[0])
 
 
 def _matches(source: str, link: Link, named: Sequence[LinkName]) -> Iterable[list[LinkName]]:
@@ -173,8 +175,8 @@ def _matches(source: str, link: Link, named: Sequence[LinkName]) -> Iterable[lis
         yield [name for name in named if (name.kind, name.spelled) == alias]
 
 
-def _paths(source: str, link: Link) -> Iterator[str]:
-    """Yield the paths that a target can mean, best first: next to the source, then from the root.
+def _paths(source: str, link: Link) -> list[str]:
+    """Return the paths that a target can mean, best first: next to the source, then from the root.
 
     A site's address may begin with folders that are not in the project: `/docs/a/b` means `a/b`
     where the project is the folder `docs`.
@@ -183,11 +185,9 @@ def _paths(source: str, link: Link) -> Iterator[str]:
     root = fold(_root(source))
     if target.startswith("/"):
         parts = _join("", target.strip("/")).split("/")
-        yield from (_join(root, "/".join(parts[start:])) for start in range(len(parts)))
-        return
-    yield _join(fold(posixpath.dirname(source)), target)
-    if link.kind != "relative":
-        yield _join(root, target)
+        return [_join(root, "/".join(parts[start:])) for start in range(len(parts))]
+    beside = _join(fold(posixpath.dirname(source)), target)
+    return [beside] if link.kind == "relative" else [beside, _join(root, target)]
 
 
 def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:

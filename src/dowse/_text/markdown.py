@@ -294,9 +294,8 @@ def reveal(text: str) -> str:
     return _HIDDEN.sub(lambda hidden: hidden[0].translate(_REVEAL), text)
 
 
-def strip_marks(markup: str, *, shortcodes: bool = True) -> str:
+def strip_marks(text: str, *, shortcodes: bool = True) -> str:
     """Return the text without its marks; what must be taken literally is hidden until `reveal`."""
-    text = markup
     if "`" in text:
         text = _CODE.sub(_literal_code, text.replace("\\`", _HIDDEN_BACKTICK))
     if "[[" in text:  # before escapes: in a table the bar inside a link has a backslash
@@ -414,7 +413,7 @@ _MARKS = late_pattern(
 _FENCE_LINE = late_pattern(rf"^[ \t>]*(?:[-*+][ \t]+)?{FENCE}.*$", re.MULTILINE)
 _BADGE = late_pattern(r"badge|shield|codecov|/actions/workflows/", re.IGNORECASE)
 _GAPS = late_pattern(r"[ \t]*\n(?:[ \t]*\n)+")
-_LONGEST_ADDRESS = 40  # characters; of a longer one the host says enough
+
 _PIECE = late_pattern(r"[^\W_]+")
 _NO_WORD = late_pattern(  # where a title has digits: a number, a hash, an id, a part of a date
     r"\d+(?:st|nd|rd|th|am|pm)?|t\d+z?|(?=\w*\d)[0-9a-f]{4,}|(?=(?:\D*\d){3})\w{8,}"
@@ -464,7 +463,8 @@ def _without_mark(match: re.Match[str]) -> str:
             return WIKILINK.sub(_words_of_wikilink, inside)
         case "address":
             address = inside.partition("://")[2].removeprefix("www.")
-            return address if len(address) <= _LONGEST_ADDRESS else address.partition("/")[0]
+            # Of a longer one the host says enough.
+            return address if len(address) <= 40 else address.partition("/")[0]
         case _:  # of a link, or in bold
             return _MARKS.sub(_without_mark, inside)
 

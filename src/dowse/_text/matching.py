@@ -29,8 +29,7 @@ def fold_name(text: str) -> str:
 
 @cache
 def _in_name(sign: str) -> str:
-    is_punctuation = sign != "#" and unicodedata.category(sign).startswith("P")
-    return " " if is_punctuation else sign
+    return " " if sign != "#" and unicodedata.category(sign).startswith("P") else sign
 
 
 def fold_word(text: str) -> str:
@@ -91,9 +90,8 @@ def _ordered(sign: Sign, wanted: str) -> Callable[[str], bool]:
         if number is not None and (found := _number(written)) is not None:
             return holds(found, number)
         if period is not None and (moment := _moment(written)) is not None:
-            begin, end = period
-            is_before = moment < (begin if sign in {"<", ">="} else end)
-            return is_before if sign in {"<", "<="} else not is_before
+            is_before = moment < period[0 if sign in {"<", ">="} else 1]
+            return is_before == (sign in {"<", "<="})
         if number is not None or period is not None:
             return False
         return bool(written) and holds((written > wanted) - (written < wanted), 0)
@@ -115,8 +113,6 @@ def _moment(written: str) -> float | None:
 
 TermsOf = Callable[[str], Collection[str]]
 """The analyzer's terms of a stretch of text."""
-
-_SHORTEST_PREFIX = 4  # letters; what is shorter begins too many words
 
 
 class Wanted:
@@ -158,7 +154,8 @@ class Wanted:
         """Return the same, but terms that were met nowhere may also be the beginning of a word."""
         key = frozenset(missing)
         if key not in self._looser:
-            prefixes = {term: term for term in key if len(term) >= _SHORTEST_PREFIX}
+            # What is shorter begins too many words.
+            prefixes = {term: term for term in key if len(term) >= 4}
             loose = self._looser[key] = Wanted(self.terms)
             loose._prefixes = prefixes | self._prefixes
         return self._looser[key]

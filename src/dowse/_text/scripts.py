@@ -69,8 +69,7 @@ SCRIPTS = {
 _SCRIPT = late_pattern(
     "|".join(f"(?P<s{n}>[{range_}])" for n, range_ in enumerate(SCRIPTS.values()))
 )
-_LEAST_PIECES = 1000  # English vocabularies have up to 488 of a script: its letters, and few words
-_LEAST_READABLE = 0.1  # share of the letters of a text
+
 _UNSPACED = late_pattern(f"[{HAN}{KANA}{WIDE_SIGNS}]")
 
 # Full-width punctuation that ends a word is left as it is: "：" ends one where ":" does not.
@@ -88,7 +87,8 @@ def scripts_of(vocabulary: Iterable[str]) -> tuple[str, ...]:
     for character, count in Counter(piece[-1:] for piece in vocabulary).items():
         if not character.isascii() and (script := _SCRIPT.match(character)):
             pieces[str(script.lastgroup)] += count
-    return tuple(name for n, name in enumerate(SCRIPTS) if pieces[f"s{n}"] >= _LEAST_PIECES)
+    # English vocabularies have up to 488 of a script: its letters, and few words.
+    return tuple(name for n, name in enumerate(SCRIPTS) if pieces[f"s{n}"] >= 1000)
 
 
 def readable_share(text: str, scripts: Collection[str] | None) -> float:
@@ -109,12 +109,12 @@ def _unread(scripts: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def is_readable(text: str, scripts: Collection[str] | None) -> bool:
-    """Tell whether a model that reads Latin and these scripts is given a text.
+    """Tell whether a model that reads Latin and these scripts is given a text: a tenth is enough.
 
     Vectors of other texts would count for less than a thousandth in a search (see the stage
     `readable`), and Chinese takes as long to embed as English.
     """
-    return readable_share(text, scripts) >= _LEAST_READABLE
+    return readable_share(text, scripts) >= 0.1
 
 
 def one_width(text: str) -> str:

@@ -19,18 +19,13 @@ _END = re.compile(
     # 「はい。」と goes on: the sentence in quotes is a part of another one.
     rf"|[{_WIDE_STOPS}]++(?![{_WIDE_CLOSING}]++[とっ])[{_WIDE_CLOSING}]*+"
 )
-_TITLES_AND_SUCH = """
-    al cf co corp dept dr eds eg est ex ie inc incl jr ltd mr mrs ms mt prof resp sr st viz vs
-"""
-_MONTHS_AND_SUCH = """
-    approx art ca ch ed eq fig figs max min no nr op p pp sec tab vol
-    jan feb mar apr jun jul aug sep sept oct nov dec
-"""
-_NEVER_LAST = frozenset(_TITLES_AND_SUCH.split())
-_BEFORE_NUMBERS = frozenset(_MONTHS_AND_SUCH.split())
-_TIMES = frozenset({"a.m", "p.m"})
-_LONGEST_WORD = 40  # characters before a stop that are looked at
-_LONGEST_INDENT = 160  # characters before the number of a step
+_NEVER_LAST = frozenset(
+    "al cf co corp dept dr eds eg est ex ie inc incl jr ltd mr mrs ms mt prof resp sr st viz vs".split()  # noqa: SIM905, E501  (one line)
+)
+_BEFORE_NUMBERS = frozenset(
+    "approx art ca ch ed eq fig figs max min no nr op p pp sec tab vol".split()  # noqa: SIM905  (as above)
+    + "jan feb mar apr jun jul aug sep sept oct nov dec".split()  # noqa: SIM905  (as above)
+)
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
@@ -61,10 +56,11 @@ def _is_end(text: str, start: int, match: re.Match[str]) -> bool:
     if match["stop"] != ".":
         # "wait… what" and "yes! she said" go on.
         return not rest[:1].islower()
-    before = _LAST_WORD.search(text, max(start, match.start() - _LONGEST_WORD), match.start())
-    word = before[0].lower() if before else ""
-    place = before.start() if before else start
-    if word.isdecimal() and place - start < _LONGEST_INDENT and not text[start:place].strip():
+    before = _LAST_WORD.search(text, max(start, match.start() - 40), match.start())
+    if before is None:
+        return True
+    word, indent = before[0].lower(), text[start : before.start()]
+    if word.isdecimal() and len(indent) < 160 and not indent.strip():
         return False  # "3. Then" is the number of a step
     return not _is_abbreviation(word, rest)
 
@@ -77,13 +73,13 @@ def _is_abbreviation(word: str, rest: str) -> bool:
         return rest[:1].isdecimal()
     if _INITIALS.fullmatch(word):
         # "p.m. He" is an end, "p.m. and", "J. B." and "U.S. Army" are none.
-        return rest[:1].islower() or word not in _TIMES
+        return rest[:1].islower() or word not in {"a.m", "p.m"}
     return letters == "etc" and rest[:1].islower()
 
 
 # ── Cutting a text short ────────────────────────────────────────────────────────
 
-_SIGN = "…"
+
 _ENOUGH = 0.5  # share of the room that a cut must fill
 # What a cut at the end of a sentence or line may leave of the room: characters, or a share of it.
 _LEFT, _SHARE_LEFT = 160, 0.1
@@ -107,7 +103,7 @@ def shorten(text: str, size: int, left: int = _LEFT, share: float = _SHARE_LEFT)
         kept = kept[:last]
     elif whole_words and len(whole_words[0]) >= _ENOUGH * room:
         kept = whole_words[0]
-    return f"{kept.rstrip()} {_SIGN}" if kept.strip() else ""
+    return f"{kept.rstrip()} …" if kept.strip() else ""
 
 
 # ── The part of a query that asks ───────────────────────────────────────────────

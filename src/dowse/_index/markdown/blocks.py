@@ -198,7 +198,7 @@ class BlockReader:
             if after := self._take_long_fence(start):
                 return after
             end = self._text.find("\n", start) + 1 or len(self._text)
-            self._cut("line", start)
+            self._outline.cuts.setdefault("line", start)
             self._take_inline(Stretch(start, end))
             self._open_block(start, "text")
             return end
@@ -284,7 +284,7 @@ class BlockReader:
         blocks = self._outline.code_blocks
         if self._fits("code_blocks", blocks, limits.CODE_BLOCKS, code.start):
             if code.end - code.start > limits.CODE and len(code.text) >= limits.CODE - 1:
-                self._cut("code", code.start)
+                self._outline.cuts.setdefault("code", code.start)
             blocks.append(code)
             self._open_block(code.start, "fence")
         else:
@@ -316,11 +316,8 @@ class BlockReader:
     def _fits(self, what: str, taken: Sized, most: int, offset: int) -> bool:
         """Say whether one more can be taken; the first that cannot is noted."""
         if len(taken) >= most:
-            self._cut(what, offset)
+            self._outline.cuts.setdefault(what, offset)
         return len(taken) < most
-
-    def _cut(self, what: str, offset: int) -> None:
-        self._outline.cuts.setdefault(what, offset)
 
     def _open_block(self, offset: int, kind: BlockKind) -> None:
         """Begin a block with the line of its first character."""
@@ -362,7 +359,7 @@ _MARK = re.compile(r"`{3,}|~{3,}")
 _CLASS = re.compile(r"\.([^\s.{}]+)")
 _WORD = re.compile(r"[{=\s]*([^\s{}(),:;=\"'\[\]]*)(=?)")
 _OPENING = re.compile(rf" {{0,3}}({FENCE})", re.MULTILINE)
-_LONGEST_INFO = 1000  # characters after an opening fence that are looked at
+
 _TAB = 4
 
 
@@ -390,7 +387,7 @@ def _read_fence(text: str, node: Node, shift: int, quoted: bool, lines: LineNumb
 
 def _code_block(text: str, start: int, end: int, code: str, lines: LineNumbers) -> CodeBlock:
     return CodeBlock(
-        language=_language(text[start : min(line_end(text, start), start + _LONGEST_INFO)]),
+        language=_language(text[start : min(line_end(text, start), start + 1000)]),
         text=code.removesuffix("\n"),
         start=start,
         end=end,

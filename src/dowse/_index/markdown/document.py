@@ -25,9 +25,9 @@ from dowse._index.markdown.blocks import (
     plain_blocks,
 )
 from dowse._index.markdown.frontmatter import (
-    Problem,
     clean_tag,
     is_usable,
+    problem_at,
     read_fields,
     read_frontmatter,
     read_properties,
@@ -82,8 +82,7 @@ def parse(
         outline.cuts["fields"] = 0
     links = (*read_related(front), *references.links)
     cuts = {what: lines.at(offset) for what, offset in outline.cuts.items()} | references.cuts
-    problems = [*front.problems, *(Problem(line, _TOO_MUCH[what]) for what, line in cuts.items())]
-    reasons = (f"Line {problem.line}: {problem.what}." for problem in problems)
+    too_much = (problem_at(line, _TOO_MUCH[what]) for what, line in cuts.items())
     return Document(
         id=id,
         text=text,
@@ -93,7 +92,7 @@ def parse(
         blocks=tuple(outline.blocks),
         code_blocks=tuple(outline.code_blocks),
         links=links,
-        problems=tuple(LeftOut(id, reason, whole=False) for reason in reasons),
+        problems=tuple(LeftOut(id, what, whole=False) for what in (*front.problems, *too_much)),
     )
 
 
@@ -249,7 +248,6 @@ _INLINE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BRACKETS = re.compile(rb"(?<!\\) \[ ([^\[\]]*) \] (?! [\[(] )", re.VERBOSE)
-_NESTED_BRACKETS = 3
 
 
 class Inline(Struct):
@@ -314,17 +312,16 @@ def inline_skeleton(text: str, is_label: Callable[[str], bool]) -> bytes:
         source = source[:last] + source[last:].replace(opening, masked)
 
     def mask_inline(match: re.Match[bytes]) -> bytes:
-        if match.lastgroup == "address":
-            return b"](" + b"x" * len(match["address"]) + b")"
-        return mask_unless_kept(match)
+        is_address = match.lastgroup == "address"
+        return b"](%s)" % (b"x" * len(match["address"])) if is_address else mask_unless_kept(match)
 
     def mask_unless_label(match: re.Match[bytes]) -> bytes:
         return match[0] if is_label(text[match.start(1) : match.end(1)]) else mask(match)
 
     skeleton = _INLINE.sub(mask_inline, source)
-    # Brackets without a label of a definition: the grammar takes every pair for a link, and would
-    # not see that `[a [b] c](d)` is one.
-    for _ in range(_NESTED_BRACKETS):
+    # Brackets without a label of a definition, up to three deep: the grammar takes every pair for a
+    # link, and would not see that `[a [b] c](d)` is one.
+    for _ in range(3):
         skeleton = _BRACKETS.sub(mask_unless_label, skeleton)
     return skeleton
 

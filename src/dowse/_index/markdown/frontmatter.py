@@ -52,11 +52,9 @@ _TOO_DEEP = (
 )
 
 
-class Problem(Struct, frozen=True):
-    """Something that could not be read, and its line in the file."""
-
-    line: int
-    what: str
+def problem_at(line: int, what: str) -> str:
+    """Say what could not be read in which line of the file."""
+    return f"Line {line}: {what}."
 
 
 class Frontmatter(Struct):
@@ -65,7 +63,7 @@ class Frontmatter(Struct):
     body: int = 0  # offset of the first line after it
     values: dict[str, object] = field(default_factory=dict)  # by key in lower case
     written: str = ""  # what is between the two marks, which are lines of their own
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     _starts: dict[str, int] = field(default_factory=dict)  # where keys are that were looked for
 
     def line_of(self, key: str, text: str = "") -> int:
@@ -75,8 +73,7 @@ class Frontmatter(Struct):
             found = re.search(pattern, self.written)
             self._starts[key] = found.start() if found else 0
         start = self._starts[key]
-        place = max(self.written.find(text, start), start)
-        return self.written.count("\n", 0, place) + 2
+        return self.written.count("\n", 0, max(self.written.find(text, start), start)) + 2
 
 
 def read_frontmatter(text: str) -> Frontmatter:
@@ -90,7 +87,7 @@ def read_frontmatter(text: str) -> Frontmatter:
     if _PROSE.match(front.written, 0, limits.FRONTMATTER):
         _keep_as_text(front)
     elif trouble := _too_much(front.written, _DEEP_KEY if is_toml else _DEEP_LINE):
-        front.problems.append(Problem(1, trouble))
+        front.problems.append(problem_at(1, trouble))
     elif is_toml:
         _read_toml(front)
     else:
@@ -118,12 +115,12 @@ def _read_toml(front: Frontmatter) -> None:
         place, cause = _TOML_PLACE.search(str(error)), _TOML_PLACE.sub("", str(error))
         line = int(place[1]) if place and place[1] else front.written.count("\n")
         what = f"the frontmatter is not valid TOML ({cause}); fix it to have its fields found"
-        front.problems.append(Problem(line + 1, what))
+        front.problems.append(problem_at(line + 1, what))
     except RecursionError:
-        front.problems.append(Problem(1, _TOO_DEEP))
+        front.problems.append(problem_at(1, _TOO_DEEP))
     except ValueError:  # a number of thousands of digits
         what = "the frontmatter holds a number that is too long"
-        front.problems.append(Problem(1, f"{what}; shorten it to have its fields found"))
+        front.problems.append(problem_at(1, f"{what}; shorten it to have its fields found"))
 
 
 def _read_yaml(front: Frontmatter) -> None:
@@ -134,7 +131,7 @@ def _read_yaml(front: Frontmatter) -> None:
         mark = getattr(error, "problem_mark", None)
         cause = getattr(error, "problem", None) or getattr(error, "reason", "nested too deep")
         what = f"the frontmatter is not valid YAML ({cause}); fix it to have all its fields found"
-        front.problems.append(Problem(mark.line + 2 if mark else 1, what))
+        front.problems.append(problem_at(mark.line + 2 if mark else 1, what))
     if isinstance(loaded, dict):
         front.values = {_fold_key(str(key)): value for key, value in loaded.items()}
     elif loaded not in (None, ""):
@@ -145,7 +142,7 @@ def _keep_as_text(front: Frontmatter) -> None:
     """Keep prose between two rules: were it taken for frontmatter, it could never be found."""
     front.body = 0
     what = "the frontmatter has no keys and was taken for text; write it as `key: value` lines"
-    front.problems.append(Problem(1, what))
+    front.problems.append(problem_at(1, what))
 
 
 def _entry_by_entry(written: str) -> dict[str, object]:
@@ -306,7 +303,7 @@ def _usable(
 def _note(front: Frontmatter, name: str, what: str) -> None:
     """Note a problem with a field, where the first of its keys is."""
     key = next((key for key in _KEYS.get(name, ()) if key in front.values), name)
-    problem = Problem(front.line_of(key), what)
+    problem = problem_at(front.line_of(key), what)
     if problem not in front.problems:
         front.problems.append(problem)
 

@@ -32,9 +32,6 @@ from dowse._text.file_names import INSTALL, READY
 IDLE_SECONDS = 60
 """How long the process waits for the next file before it ends and frees its memory."""
 
-_MEMORY_BYTES = 4 << 30
-
-_NEAR = 64 << 20  # bytes below the limit: the next large piece would not have fitted
 
 _FORBIDDEN = (
     "socket.connect",
@@ -93,7 +90,8 @@ def _lacks_memory(error: BaseException | None) -> bool:
         return False
     peak = next((int(line.split()[1]) for line in status.splitlines() if "VmPeak" in line), 0)
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return limit != resource.RLIM_INFINITY and peak * 1024 > limit - _NEAR
+    # With 64 MiB left the next large piece would not have fitted.
+    return limit != resource.RLIM_INFINITY and peak * 1024 > limit - (64 << 20)
 
 
 def refuse(event: str, arguments: Any) -> None:  # noqa: ARG001  the signature is Python's
@@ -114,7 +112,7 @@ def _limit_memory() -> None:
         given = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
         # A limit that the user has set is kept: only root could raise it, and should not.
         with suppress(OSError, ValueError):  # macOS refuses every limit of this kind
-            resource.setrlimit(resource.RLIMIT_AS, (min([_MEMORY_BYTES, *given]), hard))
+            resource.setrlimit(resource.RLIMIT_AS, (min([4 << 30, *given]), hard))  # 4 GiB
 
 
 # ── To Markdown ──────────────────────────────────────────────────────────────
@@ -124,16 +122,13 @@ def _limit_memory() -> None:
 _SLIDE = re.compile(r"^<!-- Slide number: (\d+) -->\n*(?:# (.+)$)?", re.MULTILINE)
 _EMPTY_CELL = re.compile(r"\| (?:NaN|Unnamed: \d+(?:_level_\d+)?) (?=\|)")
 _H1 = re.compile(r"^# ", re.MULTILINE)
-_TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
+
 _TITLE_IDS = re.compile(r'<w:style\b[^>]*w:styleId="([^"]+)"[^>]*>\s*<w:name w:val="Title"/>')
 _PROPERTY_TITLE = re.compile(r"<dc:title(?:\s[^>]*)?>([^<]*)</dc:title>")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # what office files with a password begin with
-# Office files shrink to a tenth or so; a bomb shrinks to a thousandth, and takes minutes.
-_HARMLESS = 100_000_000  # bytes that may be packed as densely as they like
-_DENSEST = 100
 
 
 def to_markdown(data: bytes, kind: str) -> str:
@@ -150,7 +145,9 @@ def _check_packed(data: bytes) -> None:
         raise Unreadable("It has a password, or an older format. Save it again without them.")
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         unpacked = sum(member.file_size for member in packed.infolist())
-    if unpacked > max(_HARMLESS, _DENSEST * len(data)):
+    # Office files shrink to a tenth or so; a bomb shrinks to a thousandth, and takes minutes. What
+    # is small may be packed as densely as it likes.
+    if unpacked > max(100_000_000, 100 * len(data)):
         raise Unreadable(f"It would unpack to {unpacked:,} bytes, more than such a file does.")
 
 
@@ -169,7 +166,7 @@ def _converted(data: bytes, kind: str, **options: str) -> Any:
 
 def _docx(data: bytes) -> str:
     """Use as title a paragraph in the style Title, or what the properties of the file say."""
-    text = str(_converted(data, "docx", style_map=_TITLE_STYLE).markdown)
+    text = str(_converted(data, "docx", style_map="p[style-name='Title'] => h1:fresh").markdown)
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         styles, body = _part(packed, "word/styles.xml"), _part(packed, "word/document.xml")
         properties = _part(packed, "docProps/core.xml")

@@ -104,8 +104,8 @@ def decode(data: bytes) -> str:
         offset = len(mark) + error.start
         reason = f"It is not UTF-8: byte 0x{data[offset]:02X} {_place(data, offset)}"
         if encoding != "utf-8":
-            said = f"Its byte order mark says {encoding.upper()}, but the bytes"
-            reason = f"{said} at offset {offset} are not"
+            marked = encoding.upper()
+            reason = f"Its byte order mark says {marked}, but the bytes at offset {offset} are not"
         raise Unreadable(f"{reason}; save it as UTF-8.") from error
     if "\0" in text:
         raise Unreadable("It is binary, not text: it holds zero characters.")

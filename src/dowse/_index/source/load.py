@@ -146,10 +146,7 @@ def _name(card: _Card) -> str:
 
 _SECONDS = 60.0  # for any file, however small
 _SECONDS_PER_MEGABYTE = 20.0
-_ADVICE = "Index with more memory, or leave such files out."
-_NOT_STARTED = f"The converter cannot start, probably for want of memory. {_ADVICE}"
 _CRASHED = "Its conversion crashed: it is damaged, or needs more memory."
-_KILLED = f"The system ended its conversion for want of memory. {_ADVICE}"
 
 
 def is_installed() -> bool:
@@ -215,11 +212,12 @@ class _Converter:
             if process.is_overdue:
                 reason = f"Its conversion took longer than {seconds:g} seconds."
                 raise Unreadable(reason) from error
-            code = self.stop()
-            if self._ready and code == 0:
-                return None
-            reason = _KILLED if code == -9 else _CRASHED  # dowse itself says when it kills
-            return False, reason if self._ready else _NOT_STARTED
+            code, advice = self.stop(), "Index with more memory, or leave such files out."
+            if not self._ready:
+                return False, f"The converter cannot start, probably for want of memory. {advice}"
+            if code == -9:  # dowse itself says when it kills
+                return False, f"The system ended its conversion for want of memory. {advice}"
+            return (False, _CRASHED) if code else None
         except BaseException:
             self.stop()  # half an answer may be on its way
             raise
@@ -248,7 +246,7 @@ MOST_BYTES = 10_000_000
 """The size of a picture at most."""
 
 _STATIC = ("static", "public", "assets", "docs")  # where sites keep what `/img/a.png` means
-_LOOKED_AT = 20_000  # files that a search by name looks at
+
 _SIGNS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -312,7 +310,7 @@ def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
         yield from (
             posixpath.normpath(one) for one in paths if f"/{one}".casefold().endswith(wanted)
         )
-        if looked > _LOOKED_AT:
+        if looked > 20_000:
             return
 
 

@@ -62,9 +62,6 @@ VENV_MARK = "pyvenv.cfg"
 """The file that shows a folder to be a Python environment."""
 
 
-_MAX_RULES_BYTES = 1_000_000
-
-
 class Gate:
     """Decides from names and rules alone what of one root is seen."""
 
@@ -238,7 +235,7 @@ def _rules_of(path: Path, base: str) -> tuple[Rules, ...]:
     except OSError:
         return ()
     try:
-        patterns = parse(read_regular(path, _MAX_RULES_BYTES))
+        patterns = parse(read_regular(path, limit=1_000_000))
     except Unreadable as error:
         raise Unreadable(
             f"Its file {path.name} cannot be used, so nothing in it was read: {error}"

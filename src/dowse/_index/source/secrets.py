@@ -25,9 +25,9 @@ PLACEHOLDER = "[redacted]"
 
 _OWN = "re:"  # what a regular expression of the user's begins with
 _SECONDS = 10.0  # that looking for the user's patterns may take in one file
-_WINDOW = 4096  # places that are tried before the clock is looked at again
+
 _WIDEST = 2000  # characters that a pattern of the user's may match
-_MOST_WAYS = 10_000  # in which one may match at one place: each costs a step
+
 
 Span = tuple[int, int]
 _Pattern = tuple[re.Pattern[str], tuple[str, ...]]
@@ -163,7 +163,7 @@ def _why_slow(expression: str) -> str:
             width += high
         before = token[0]
         width += 1
-        if ways > _MOST_WAYS or width > _WIDEST:
+        if ways > 10_000 or width > _WIDEST:  # each way costs a step
             return "it can match in too many ways"
     return ""
 
@@ -174,7 +174,7 @@ def _windowed(pattern: re.Pattern[str], text: str, deadline: float) -> Iterator[
     while start < len(text):
         if time.monotonic() > deadline:
             raise Unreadable("Looking for secrets in it takes too long; simplify read.redact.")
-        end = start + _WINDOW
+        end = start + 4096
         match = pattern.search(text, start, end + _WIDEST)
         if match is None or match.start() >= end:
             start = end
