@@ -230,7 +230,7 @@ def test_nothing_is_wider_than_80_columns() -> None:
     measures = Measures(*[0.123456] * 8)
     name = "a-type-whose-name-is-much-too-long"
     types = (TypeReport(name, 12_345, measures), TypeReport("", 1, measures))
-    unanswerable = UnanswerableReport(1_000, 0.5, 0.25)
+    unanswerable = UnanswerableReport(1_000, 0.5)
     runs = tuple(
         RunReport(
             f"run {n} " * 9,

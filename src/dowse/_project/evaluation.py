@@ -84,7 +84,6 @@ class Run(Struct, frozen=True):
     # By query id, best first: documents, each once, with scores that never increase.
     found: Mapping[str, tuple[tuple[str, float], ...]]
     seconds: Mapping[str, float] = field(default_factory=dict)  # by query id
-    confidence: Mapping[str, float] = field(default_factory=dict)  # of the best, found or rejected
     notices: tuple[str, ...] = ()  # what searching could not do for most queries
     marked: frozenset[str] = frozenset()  # queries whose results are marked as no good match
 
@@ -378,7 +377,6 @@ class UnanswerableReport(Struct, frozen=True):
 
     queries: Annotated[int, "How many."]
     rejected: Annotated[float, "Share with no result or no good match, as it should be."]
-    confidence: Annotated[float, "Mean score of the best result."]
 
 
 class RunReport(Struct, frozen=True):
@@ -408,7 +406,6 @@ def report(collection: Collection, run: Run) -> RunReport:
         unanswerable = UnanswerableReport(
             queries=len(asked),
             rejected=sum(one in run.marked or not run.found.get(one) for one in asked) / len(asked),
-            confidence=math.fsum(run.confidence[one] for one in asked) / len(asked),
         )
     return RunReport(
         name=run.name,
@@ -533,7 +530,6 @@ def search_run(
         candidates = change_search(SearchSettings(), usual).search.top_k  # maybe of a preset
         deep = {**usual, "search.top_n": _CHUNKS, "search.top_k": candidates or _CHUNKS}
     seconds: dict[str, float] = {}
-    confidence: dict[str, float] = {}
     found, marked, notices = {}, set(), Counter[str]()
     engine.search(SearchRequest("warm up", changes=usual))  # first use loads: nobody's latency
     for done, query in enumerate(queries):
@@ -541,15 +537,13 @@ def search_run(
         began = time.perf_counter()
         response = engine.search(SearchRequest(query.text, query.filters, usual))
         seconds[query.id] = time.perf_counter() - began
-        best = response.hits or response.nearest
-        confidence[query.id] = best[0].score if best else 0.0
         if response.no_good_match:
             marked.add(query.id)
         notices.update(set(response.notices))
         found[query.id] = engine.rank(SearchRequest(query.text, query.filters, deep))[:_DEPTH]
     # What was said of most queries belongs to the way of searching, not to a query.
     general = tuple(notice for notice, count in notices.most_common() if 2 * count > len(queries))
-    return Run(name, found, seconds, confidence, general, frozenset(marked))
+    return Run(name, found, seconds, general, frozenset(marked))
 
 
 # ── The whole of it ─────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice, zip_longest
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -98,7 +98,7 @@ class _WithoutDocuments(Filters, frozen=True):
 def own_queries(
     reading: IndexReader, per_kind: int = PER_KIND, seed: int = 0
 ) -> tuple[OwnQuery, ...]:
-    """Draw at most so many queries of each kind, in turn from as many documents as there are.
+    """Draw at most so many queries of each kind by chance.
 
     None is said by its document elsewhere, where it would not be hidden. The same index and seed
     give the same queries.
@@ -113,9 +113,8 @@ def own_queries(
     for queries in (headings, list(_links(edges))):
         often = Counter([*names, *(folded(query.text) for query in queries)])
         unique = [query for query in queries if often[folded(query.text)] == 1]
-        drawn += islice(
-            (one for one in _in_turn(unique, seed) if _can_be_hidden(reading, one)), per_kind
-        )
+        mixed = random.Random(seed).sample(unique, len(unique))  # noqa: S311  it must be the same every time
+        drawn += islice((one for one in mixed if _can_be_hidden(reading, one)), per_kind)
     # Other documents that say something of a document only because they link to it.
     linking: defaultdict[tuple[str | None, str], set[str]] = defaultdict(set)
     for edge in edges:
@@ -173,15 +172,6 @@ def _links(edges: Iterable[Edge]) -> Iterator[OwnQuery]:
             continue
         text = min(text for text, _ in found)
         yield OwnQuery("", "link", text, target, text)
-
-
-def _in_turn(queries: Iterable[OwnQuery], seed: int) -> Iterator[OwnQuery]:
-    """Mix the order of the queries: of every document one, then of every document a second."""
-    ordered = sorted(queries, key=lambda one: (one.document, one.start, one.text))
-    by_document: defaultdict[str, list[OwnQuery]] = defaultdict(list)
-    for query in random.Random(seed).sample(ordered, len(ordered)):  # noqa: S311  it must be the same every time
-        by_document[query.document].append(query)
-    return filter(None, chain.from_iterable(zip_longest(*by_document.values())))
 
 
 def _query(written: str) -> str:

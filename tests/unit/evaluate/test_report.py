@@ -29,7 +29,6 @@ _RUN = Run(
     "r",
     {"1": _ranked("a"), "2": _ranked("x", "b"), "3": (), "4": _ranked("a"), "5": ()},
     {str(n): n / 100 for n in range(1, 6)},
-    {"1": 0.9, "2": 0.8, "3": 0.0, "4": 0.4, "5": 0.2},
 )
 
 
@@ -54,7 +53,6 @@ def test_unanswerable_queries_are_reported_apart() -> None:
     got = report(_COLLECTION, _RUN).unanswerable
     assert got is not None
     assert (got.queries, got.rejected) == (2, 0.5)
-    assert got.confidence == pytest.approx(0.3)
 
 
 def test_results_that_are_marked_as_no_match_count_as_rejected() -> None:

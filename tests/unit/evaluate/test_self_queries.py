@@ -106,9 +106,6 @@ def test_the_same_queries_every_time_and_no_more_than_asked_for(engine: Engine) 
     few = _drawn(engine, per_kind=1)
     assert [query.kind for query in few] == ["heading", "link"]
     assert len({query.id for query in _drawn(engine)}) == len(_drawn(engine))
-    # Of two documents, both are asked about before one is asked about twice.
-    heads = [q.document for q in _drawn(engine, per_kind=2) if q.kind == "heading"]
-    assert sorted(heads) == ["lamp.md", "stairs.md"]
 
 
 def test_signs_of_a_query_are_only_words_here(tmp_path: Path, workspace: Workspace) -> None:

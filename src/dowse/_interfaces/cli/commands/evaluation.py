@@ -20,7 +20,6 @@ from dowse._project.evaluation import (
     EvalRecord,
     Measures,
     RunReport,
-    UnanswerableReport,
     evaluate,
     open_bench,
     read_collection,
@@ -173,26 +172,19 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
     yield from _headed(["", "n", *(f"{name:>5}" for name in NAMES.values())], rows, width)
     yield Text()
     for run in runs:
+        apart = run.unanswerable
         said = (
             f"{run.name}:" if len(runs) > 1 else "",
             f"Latency {duration(run.latency.p50)} (p50), {duration(run.latency.p95)} (p95).",
             f"Empty answers: {run.empty:,} of {run.queries:,}.",
             f"Marked as no good match: {run.marked:,} of {run.queries:,}." if run.marked else "",
-            _rejected(run.unanswerable) if run.unanswerable else "",
+            f"Without an answer: {apart.rejected:.0%} rejected." if apart else "",
         )
         yield from sentence(width, " ".join(filter(None, said)))
 
 
 def _cells(measures: Measures | None) -> list[str]:
     return [f"{getattr(measures, name):.3f}" if measures else f"{'-':>5}" for name in NAMES]
-
-
-def _rejected(unanswerable: UnanswerableReport) -> str:
-    """Say what became of queries that have no answer."""
-    return (
-        f"Without an answer: {unanswerable.rejected:.0%} rejected"
-        f" (mean confidence {unanswerable.confidence:.2f})."
-    )
 
 
 def _draw_comparison(
