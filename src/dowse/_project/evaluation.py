@@ -372,13 +372,6 @@ class Latency(Struct, frozen=True):
     p95: Annotated[float, "95 of 100 searches took no longer."]
 
 
-class UnanswerableReport(Struct, frozen=True):
-    """What happened to queries that have no answer."""
-
-    queries: Annotated[int, "How many."]
-    rejected: Annotated[float, "Share with no result or no good match, as it should be."]
-
-
 class RunReport(Struct, frozen=True):
     """How well a run answered the queries of a collection."""
 
@@ -389,7 +382,11 @@ class RunReport(Struct, frozen=True):
     measures: Annotated[Measures | None, "Their average; null when there are none."]
     types: Annotated[tuple[TypeReport, ...], "By type, in the order of the collection."]
     latency: Annotated[Latency, "Of a search with the user's settings."]
-    unanswerable: Annotated[UnanswerableReport | None, "Null when all queries have answers."]
+    rejected: Annotated[
+        float | None,
+        "Share of the queries without an answer that have no result or no good match, as it should"
+        " be; null when all have answers.",
+    ]
     notices: Annotated[tuple[str, ...], "What searching could not do."]
 
 
@@ -401,12 +398,8 @@ def report(collection: Collection, run: Run) -> RunReport:
     for query in answerable:
         by_type.setdefault(query.type, []).append(measured[query.id])
     averages = ((kind, rows, mean(rows)) for kind, rows in by_type.items())
-    unanswerable = None
-    if asked := [query.id for query in collection.unanswerable]:
-        unanswerable = UnanswerableReport(
-            queries=len(asked),
-            rejected=sum(one in run.marked or not run.found.get(one) for one in asked) / len(asked),
-        )
+    asked = [query.id for query in collection.unanswerable]
+    rejected = sum(one in run.marked or not run.found.get(one) for one in asked)
     return RunReport(
         name=run.name,
         queries=len(answerable),
@@ -415,7 +408,7 @@ def report(collection: Collection, run: Run) -> RunReport:
         measures=mean(measured.values()),
         types=tuple(TypeReport(kind, len(rows), one) for kind, rows, one in averages if one),
         latency=Latency(*np.percentile(list(run.seconds.values()), [50, 95]).tolist()),
-        unanswerable=unanswerable,
+        rejected=rejected / len(asked) if asked else None,
         notices=run.notices,
     )
 

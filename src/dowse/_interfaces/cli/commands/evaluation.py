@@ -172,13 +172,12 @@ def _draw_runs(runs: Sequence[RunReport], width: int | None) -> Iterator[Text]:
     yield from _headed(["", "n", *(f"{name:>5}" for name in NAMES.values())], rows, width)
     yield Text()
     for run in runs:
-        apart = run.unanswerable
         said = (
             f"{run.name}:" if len(runs) > 1 else "",
             f"Latency {duration(run.latency.p50)} (p50), {duration(run.latency.p95)} (p95).",
             f"Empty answers: {run.empty:,} of {run.queries:,}.",
             f"Marked as no good match: {run.marked:,} of {run.queries:,}." if run.marked else "",
-            f"Without an answer: {apart.rejected:.0%} rejected." if apart else "",
+            "" if run.rejected is None else f"Without an answer: {run.rejected:.0%} rejected.",
         )
         yield from sentence(width, " ".join(filter(None, said)))
 
