@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from documents import batch, link, make_document, state_of, vector_of
 from dowse._model import Batch, Counts, Fields, FileState, short_id
@@ -155,7 +156,7 @@ def test_touching_changes_only_what_is_known_of_the_file(store: Store) -> None:
     fill(store, batch(make_document("a.md", "alpha")))
     with store.read() as reading:
         keys = reading.keyword.search("body", ["alpha"], 10)
-    state = state_of("alpha").at(42)
+    state = replace(state_of("alpha"), mtime_ns=42)
     apply(store, Batch(touched=(("a.md", state), ("unknown.md", state))))
     with store.read() as reading:
         assert reading.catalogue.files() == {"a.md": state}

@@ -81,7 +81,7 @@ def _batches(draw: st.DrawFn) -> Batch:
     embedded = [document for document in put if draw(st.booleans())]
     gone = draw(st.lists(st.sampled_from(_IDS), max_size=2))
     touched = draw(st.lists(st.sampled_from(_IDS), max_size=1))
-    state = make_document("", "").state.at(draw(st.integers(0, 9)))
+    state = replace(make_document("", "").state, mtime_ns=draw(st.integers(0, 9)))
     return Batch(
         tuple(put), tuple(gone), tuple((name, state) for name in touched), vectors_of(*embedded)
     )

@@ -341,10 +341,6 @@ class FileState(Struct, frozen=True, gc=False):
     digest: str  # sha256 of its bytes, hex
     settled: bool = True  # False when it was so fresh that it may have changed again unseen
 
-    def at(self, mtime_ns: int) -> FileState:
-        """Return the same bytes with another time."""
-        return FileState(self.size, mtime_ns, self.digest, self.settled)
-
 
 class Shard(Struct, frozen=True):
     """One of several parts into which the documents of a project are divided by their ids."""

@@ -394,9 +394,8 @@ def report(collection: Collection, run: Run) -> RunReport:
     """Say how well a run answered a collection."""
     answerable = collection.answerable
     measured = measure_queries(run, answerable)
-    by_type: dict[str, list[Measures]] = {}
-    for query in answerable:
-        by_type.setdefault(query.type, []).append(measured[query.id])
+    kinds = dict.fromkeys(query.type for query in answerable)
+    by_type = {kind: [measured[q.id] for q in answerable if q.type == kind] for kind in kinds}
     averages = ((kind, rows, mean(rows)) for kind, rows in by_type.items())
     asked = [query.id for query in collection.unanswerable]
     rejected = sum(one in run.marked or not run.found.get(one) for one in asked)
