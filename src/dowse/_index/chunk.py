@@ -15,7 +15,7 @@ from math import ceil, inf
 from operator import itemgetter
 from typing import NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from dowse._index.options import ChunkOptions
 from dowse._model import Block, Chunk, ChunkedDocument, Document, Section
@@ -243,29 +243,22 @@ class _PartMaker:
             opened.append(number)
             self._above.append(tuple(opened))
 
-    def section(self, start: int, end: int, overlap: int = 0) -> Section:
+    def section(self, start: int, end: int, overlap: int = 0, kind: str = "section") -> Section:
         """Make a section; its path is that of its text without the overlap."""
         return Section(
-            id=self._id("section", start, end),
+            id=self._id(kind, start, end),
             header_path=self._header_path(start + overlap, end),
             start=start,
             end=end,
             first_line=self._lines.at(start),
-            last_line=self._last_line(start, end),
+            # The last one that is not blank.
+            last_line=self._lines.at(start + len(self._document.text[start:end].rstrip()) - 1),
         )
 
     def chunk(self, section: Section, start: int, end: int, overlap: int) -> Chunk:
-        """Make a chunk of a section; its path is that of its text without the overlap."""
-        return Chunk(
-            id=self._id("chunk", start, end),
-            section=section.id,
-            header_path=self._header_path(start + overlap, end),
-            start=start,
-            end=end,
-            overlap=overlap,
-            first_line=self._lines.at(start),
-            last_line=self._last_line(start, end),
-        )
+        """Make a chunk of a section."""
+        part = self.section(start, end, overlap, kind="chunk")
+        return Chunk(**asdict(part), section=section.id, overlap=overlap)
 
     def _id(self, kind: str, start: int, end: int) -> str:
         """Make a name from the text and not from its place, so that it survives edits elsewhere."""
@@ -283,10 +276,6 @@ class _PartMaker:
         above = self._above[first : max(first + 1, bisect_left(self._starts, end))]
         common = posixpath.commonprefix(above)  # works on tuples as well
         return tuple(filter(None, (self._document.headings[number].text for number in common)))
-
-    def _last_line(self, start: int, end: int) -> int:
-        """Return the last line that is not blank."""
-        return self._lines.at(start + len(self._document.text[start:end].rstrip()) - 1)
 
 
 # ── Where to cut: the places, from good to bad ────────────────────────────────

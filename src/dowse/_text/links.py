@@ -196,7 +196,7 @@ def _nearness(source: str, document_id: str) -> tuple[bool, int, int, int, str]:
     shared = len(posixpath.commonprefix([here, there]))  # works on lists of parts as well
     steps = len(here) + len(there) - 2 * shared
     ending = posixpath.splitext(document_id)[1].lower()
-    rank = TEXT_ENDINGS.index(ending) if ending in TEXT_ENDINGS else len(TEXT_ENDINGS)
+    rank = [*TEXT_ENDINGS, ending].index(ending)
     return abroad, steps, rank, len(document_id), document_id
 
 

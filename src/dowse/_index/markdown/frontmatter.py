@@ -276,8 +276,7 @@ def _many(front: Frontmatter, name: str, split: Callable[[str], Sequence[str]]) 
 def _at_names(written: str) -> list[str]:
     """Split `Given Family, Given Family` into two authors; `Family, Given` is one."""
     parts = _COMMA.split(written)
-    whole_names = all(" " in part.strip() for part in parts)
-    return parts if whole_names or ";" in written else [written]
+    return parts if ";" in written or all(" " in part.strip() for part in parts) else [written]
 
 
 def _usable(
