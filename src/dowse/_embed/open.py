@@ -442,40 +442,41 @@ class TextTokenizer:
         # Loaded before threads use it: two that import parts of it at once see a half-made module.
         import tokenizers  # noqa: PLC0415  (not every command embeds)
 
-        self._open_buffer = tokenizers.Tokenizer.from_buffer
+        self._from_buffer = tokenizers.Tokenizer.from_buffer
         self._content = content
         self._max_tokens = max_tokens
         self._max_characters = max_tokens * _CHARACTERS_PER_TOKEN
         self._is_first = True
+        self._whole: Any = None
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of each text, those that mark its ends included."""
-        cleaned = [self._clean(text) for text in texts]
-        first, self._is_first = self._is_first, False
-        # A command that embeds a query needs few pieces: they are there in a third of the time.
-        is_query = first and sum(map(len, cleaned)) <= _CHARACTERS_OF_QUERY
-        tokenizer = self._open(only_for(self._content, cleaned)) if is_query else self._whole
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(cleaned)]
+        cut = [encodable(text[: self._max_characters]) for text in texts]
+        return [encoding.ids for encoding in self._opened(cut).encode_batch_fast(cut)]
 
     def pair(self, first: str, second: str) -> Any:
         """Join two texts: `ids`, and in `type_ids` which text each token belongs to."""
-        return self._whole.encode(self._clean(first), self._clean(second))
+        cut = [encodable(text[: self._max_characters]) for text in (first, second)]
+        return self._opened(cut).encode(*cut)
 
-    @cached_property
-    def _whole(self) -> Any:
-        return self._open(self._content)
+    def _opened(self, texts: Sequence[str]) -> Any:
+        """Load the tokenizer at its first use.
 
-    def _open(self, content: bytes) -> Any:
+        A command that embeds a query needs few pieces: they are there in a third of the time.
+        """
+        if self._whole is not None:
+            return self._whole
+        is_query = self._is_first and sum(map(len, texts)) <= _CHARACTERS_OF_QUERY
+        self._is_first = False
         try:
-            tokenizer = self._open_buffer(content)
+            made = self._from_buffer(only_for(self._content, texts) if is_query else self._content)
         except Exception as error:  # the library raises nothing more special
             raise EmbedError(f"The model's tokenizer.json cannot be used: {error}.") from error
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(self._max_tokens)
-        return tokenizer
-
-    def _clean(self, text: str) -> str:
-        return encodable(text[: self._max_characters])
+        made.no_padding()
+        made.enable_truncation(self._max_tokens)
+        if not is_query:
+            self._whole = made
+        return made
 
 
 def only_for(content: bytes, texts: Sequence[str]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
@@ -11,7 +12,7 @@ from msgspec import Meta
 
 from dowse._model import Vector
 from dowse._search.state import SearchState, cap_scores
-from dowse._util.arrays import is_loaded, np
+from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, Options
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ def near_duplicates(
         return {}
     lowered = [text.lower() for text in texts]
     # Of 95 passages, arrays take a millisecond, but to load numpy takes a hundred.
-    pairs, similarity = (_by_arrays if is_loaded() else _by_sets)(lowered, threshold)
+    # Arrays are faster, unless numpy would have to be loaded for them.
+    by = _by_arrays if "numpy" in sys.modules else _by_sets
+    pairs, similarity = by(lowered, threshold)
     found: dict[int, int] = {}
     for place, other in pairs:
         is_settled = place in kept or place in found or other in found

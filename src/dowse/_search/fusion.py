@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import Annotated, Literal
 
@@ -15,6 +16,7 @@ from dowse._model import ChunkKey, Name, NameKind, Place, Ranking, Scores
 from dowse._model.ports import within
 from dowse._search.state import Candidate, SearchState
 from dowse._search.strategies import STRATEGIES, StrategyWeights
+from dowse._text.languages import is_foreign
 from dowse._text.scripts import readable_share
 from dowse._util.arrays import np
 from dowse._util.bounds import SHARE, Options
@@ -22,11 +24,13 @@ from dowse._util.bounds import SHARE, Options
 # ── Scripts that the model cannot read ─────────────────────────────────────────
 
 _DISTRUST = 3  # power of the share that it reads: best on both halves of a Chinese collection
+_ACROSS = 2.0  # how much more vectors count for a query in another language than the documents
+_LOOKED_AT = 12  # chunks whose language is guessed
 _USE_VECTORS = {one.name for one in STRATEGIES if one.uses != "words"}
 
 
 class ReadableOptions(Options, frozen=True):
-    """Whether vectors count only as far as the model can read the script of a text."""
+    """Whether vectors count as far as the model can read a text, and more across languages."""
 
     enabled: Annotated[
         bool,
@@ -35,14 +39,16 @@ class ReadableOptions(Options, frozen=True):
 
 
 def trust_the_readable(search: SearchState) -> None:
-    """Lower what vectors contribute by what the model could not read of the query and chunks."""
+    """Weigh vectors by what the model can read of the query and chunks, and by their languages."""
     stored, scripts = search.stored(search.found_keys()), search.scripts
     trust = {key: readable_share(one.text, scripts) ** _DISTRUST for key, one in stored.items()}
     typical = math.fsum(trust.values()) / len(trust) if trust else 1.0
+    first = [one.text for one in islice(stored.values(), _LOOKED_AT)]
+    across = _ACROSS if is_foreign(search.query.text, first) else 1.0
     for strategy in STRATEGIES:
         if strategy.uses == "vectors":
             read = readable_share(search.query.text, scripts)
-            search.weights[strategy.name] *= read * typical**_DISTRUST
+            search.weights[strategy.name] *= read * typical**_DISTRUST * across
     if min(trust.values(), default=1.0) < 1.0:
         search.rankings = [
             replace(one, scores=trusted(one.scores, trust), others=trusted(one.others, trust))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from dowse._text.scripts import CJK_CHARACTER
 
 _COMMON = {
     "english": """
@@ -100,6 +103,7 @@ for _language, _words in COMMON_WORDS.items():
     for _word in _words:
         _LANGUAGES_OF[_word].append(_language)
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_ACCENTED = re.compile("[\u00c0-\u024f\u0400-\u04ff]")
 _READ = 10_000  # characters of a text that are looked at
 _SHARE = 0.12  # of its words
 _MARGIN = 1.2  # times as many words as of the next language
@@ -115,3 +119,16 @@ def language_of(text: str, least: int) -> str:
     (first, most), (_, next_most) = [*found.most_common(2), ("", 0), ("", 0)][:2]
     is_clear = most >= max(_SHARE * words.total(), _MARGIN * next_most)
     return first if is_clear and len(words.keys() & COMMON_WORDS.get(first, ())) >= least else ""
+
+
+def is_foreign(query: str, texts: Sequence[str]) -> bool:
+    """Tell whether a query seems to be in another language than most of these texts."""
+    half = len(texts) / 2
+    wide = [10 * len(CJK_CHARACTER.findall(text)) > len(text) for text in (query, *texts)]
+    if sum(wide[1:]) > half:
+        return not wide[0]
+    # English has no such letters, so nothing is looked at twice in an index of English documents.
+    if sum(map(bool, map(_ACCENTED.search, texts))) <= half or not (asked := language_of(query, 1)):
+        return False
+    usual = Counter(language_of(text, 3) for text in texts)
+    return any(count > half and language not in {"", asked} for language, count in usual.items())

@@ -6,7 +6,6 @@ arrays write `from dowse._util.arrays import np`.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,14 +25,9 @@ else:
 
     np = _Numpy()
 
-__all__ = ["is_loaded", "members", "np"]
+__all__ = ["members", "np"]
 
 _SPARSE = 64  # how many times larger than their count the numbers may be for a table of all
-
-
-def is_loaded() -> bool:
-    """Tell whether numpy is loaded already, so that its use takes no time to load it."""
-    return "numpy" in sys.modules
 
 
 def members(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dowse._model import Fields
 from dowse._text.analyzer import TextAnalyzer
-from dowse._text.languages import COMMON_WORDS, MARKS, language_of
+from dowse._text.languages import COMMON_WORDS, MARKS, is_foreign, language_of
 from dowse._text.options import KeywordOptions
 
 _ANALYZER = TextAnalyzer(KeywordOptions())
@@ -50,3 +50,17 @@ def test_documents_are_stemmed_as_the_settings_say_where_these_name_a_language()
     assert _ANALYZER.language(german) == language_of(german, 2) == "german"
     assert TextAnalyzer(KeywordOptions(language="german")).language(german) == ""
     assert TextAnalyzer(KeywordOptions(stemming=False)).language(german) == ""
+
+
+def test_a_query_is_foreign_where_most_texts_are_in_another_language() -> None:
+    french = ["Comment mettre à jour les objets dans l’état", "Où est la clé de cette base ?"]
+    chinese = ["如何为 Pod 配置持久卷存储", "使用 kubectl apply 创建部署的步骤"]
+    assert is_foreign("how do I update an object", french)
+    assert not is_foreign("comment est-ce que je mets à jour un objet", french)
+    assert not is_foreign("kubectl apply", french)
+    assert is_foreign("persistent volumes", chinese)
+    assert not is_foreign("持久卷", chinese)
+    assert not is_foreign(
+        "how do I update an object", ["Update the object in the state.", *french[:1]]
+    )
+    assert not is_foreign("anything", [])
