@@ -42,8 +42,9 @@ def chunk(
     first = end - len(text[body:end].lstrip())
     start = max(text.rfind("\n", body, first) + 1, body)  # of the first line that is not blank
     if options.strategy == "headers":
-        fitting = _fitting(options, text[start:end])
-        sections, chunks = _HeaderCutter(document, fitting, deadline).cut(start, end)
+        sections, chunks = _HeaderCutter(
+            document, _fitting(options, text[start:end]), deadline
+        ).cut(start, end)
     else:
         sections, chunks = _cut_into_windows(document, start, end, options, deadline)
     return ChunkedDocument(document, tuple(sections), tuple(chunks), context=options.context)
@@ -139,14 +140,14 @@ class _HeaderCutter:
         if section.end - section.start > options.chunk_goal:
             group = self._between(section.start, section.end)
             places = thinned(self._places(group, most, _FOR_CHUNKS), section.end, most)
-            pricing = around_goal(options.chunk_goal, options.chunk_min, most)
-            pieces = cheapest_pieces(places, section.end, pricing)
+            pieces = cheapest_pieces(
+                places, section.end, around_goal(options.chunk_goal, options.chunk_min, most)
+            )
         previous = section.start
         for own_start, end in pieces:
             start = own_start
             if own_start > section.start:
-                room = min(options.overlap, most - (end - own_start))
-                earliest = max(previous, own_start - room)
+                earliest = max(previous, own_start - min(options.overlap, most - (end - own_start)))
                 start = overlap_start(self._text, self._blocks, earliest, own_start)
             if not self._text[own_start:end].isspace():
                 yield self._maker.chunk(section, start, end, own_start - start)
@@ -195,8 +196,9 @@ def _outline(document: Document) -> list[_OutlinedBlock]:
         if is_heading and (number := bisect_left(starts, block.start)) < len(starts):
             level = document.headings[number].level
             rank = levels.index(level) + 1
-        follows = after_heading and (not rank or level > above)
-        found.append(_OutlinedBlock(block, level, rank, follows))
+        found.append(
+            _OutlinedBlock(block, level, rank, after_heading and (not rank or level > above))
+        )
         after_heading = is_heading
     return found
 
@@ -414,8 +416,9 @@ def around_goal(goal: int, minimum: int, maximum: int) -> Pricing:
 @lru_cache
 def at_least(minimum: int, maximum: int) -> Pricing:
     """Want pieces of a minimum, above which one size is as good as another."""
-    sizes = [100 * max(0, minimum - size) ** 2 // minimum**2 for size in range(maximum + 1)]
-    return Pricing(sizes, minimum)
+    return Pricing(
+        [100 * max(0, minimum - size) ** 2 // minimum**2 for size in range(maximum + 1)], minimum
+    )
 
 
 def cheapest_pieces(
@@ -482,8 +485,7 @@ def overlap_start(text: str, blocks: Sequence[Block], earliest: int, own_start: 
     fence or a table.
     """
     earliest = max(earliest, _reach_back(blocks, earliest, own_start))
-    start = _good_place(text, earliest, own_start)
-    return own_start - len(text[start:own_start].lstrip())
+    return own_start - len(text[_good_place(text, earliest, own_start) : own_start].lstrip())
 
 
 def _reach_back(blocks: Sequence[Block], earliest: int, own_start: int) -> int:

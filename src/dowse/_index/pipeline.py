@@ -398,8 +398,7 @@ def run_indexing(
         announce(Event(stage.name, 0, None))
         _run(stage, work)
     # Where each batch is embedded, preparing it takes no time in comparison.
-    count = len(work.changes.pending) if work.words_first else 0
-    with WorkerPool(count, analyzer) as pool:
+    with WorkerPool(len(work.changes.pending) if work.words_first else 0, analyzer) as pool:
         for batch in pool.prepared(_batches(work), _rows("files"), work.progress):
             _take(batch, work)
     for stage in [] if shard else _rows("index"):
@@ -453,8 +452,9 @@ def _batches(work: IndexState) -> Iterator[FileBatch]:
         yield FileBatch(work.read, work.chunk, gone=stay_gone)
     for group in _groups(changes.pending, _LARGEST if work.words_first else 1):
         former = (moved.pop((source.size, source.mtime_ns), None) for source in group)
-        gone = [id_ for id_ in former if id_ is not None]
-        yield FileBatch(work.read, work.chunk, group, changes.known, gone)
+        yield FileBatch(
+            work.read, work.chunk, group, changes.known, [id_ for id_ in former if id_ is not None]
+        )
 
 
 def _groups(sources: Iterable[SourceFile], largest: int) -> Iterator[list[SourceFile]]:

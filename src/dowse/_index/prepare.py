@@ -149,8 +149,9 @@ def read_files(batch: FileBatch) -> int:
             now = time.time_ns()
             text = load(source, batch.read)
             tick = _COARSE_NS if source.mtime_ns % 10**9 == 0 else _FINE_NS
-            settled = now - source.mtime_ns > tick
-            state = FileState(source.size, source.mtime_ns, text.digest, settled)
+            state = FileState(
+                source.size, source.mtime_ns, text.digest, now - source.mtime_ns > tick
+            )
             known = batch.known.get(source.id)
             if known and known.digest == text.digest:
                 batch.touched.append((source.id, state))
@@ -182,8 +183,11 @@ def chunk_files(batch: FileBatch) -> int:
                 f"{secrets} left out (read.redact).": text.secrets,
                 f"{read_as}; save it as UTF-8 to be sure.": text.encoding,
             }
-            found = [reason for reason, is_so in reasons.items() if is_so]
-            batch.left_out += [LeftOut(source.id, reason, whole=False) for reason in found]
+            batch.left_out += [
+                LeftOut(source.id, reason, whole=False)
+                for reason, is_so in reasons.items()
+                if is_so
+            ]
             batch.left_out += document.problems
             batch.secrets += text.secrets
             batch.put.append(IndexedDocument(chunked, state))
@@ -276,8 +280,9 @@ class WorkerPool:
             yield _finish(*begun.popleft(), stages, announce)
 
     def _parts(self, batch: FileBatch) -> Iterator[_Part]:
-        kinds = groupby(batch.sources, lambda one: kind_of(one.id.rpartition("/")[2]) or TEXT)
-        for kind, group in kinds:
+        for kind, group in groupby(
+            batch.sources, lambda one: kind_of(one.id.rpartition("/")[2]) or TEXT
+        ):
             sources = list(group)
             for start in range(0, len(sources), _FILES):
                 some = sources[start : start + _FILES]

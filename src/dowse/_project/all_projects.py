@@ -248,14 +248,16 @@ def _sentences(found: Mapping[str, Response], hits: Sequence[Hit]) -> list[Sente
     """Order the sentences of the projects' answers by the rank of the result each is from."""
     ranks = {(hit.project, hit.id): rank for rank, hit in enumerate(hits, start=1)}
     scores = [hit.score for hit in hits]
-    moved = [
-        Sentence(sentence.text, rank)
-        for name, one in found.items()
-        for sentence in (one.answer.sentences if one.answer else ())
-        if (rank := ranks.get((name, one.hits[sentence.hit - 1].id)))
-        and scores[rank - 1] >= _WORTH * scores[0]
-    ]
-    return sorted(moved, key=lambda one: one.hit)
+    return sorted(
+        (
+            Sentence(sentence.text, rank)
+            for name, one in found.items()
+            for sentence in (one.answer.sentences if one.answer else ())
+            if (rank := ranks.get((name, one.hits[sentence.hit - 1].id)))
+            and scores[rank - 1] >= _WORTH * scores[0]
+        ),
+        key=lambda one: one.hit,
+    )
 
 
 def _best(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:

@@ -83,8 +83,10 @@ def check_folders(workspace: Workspace, *, repair: bool) -> Iterator[Check]:
             yield Check("Leftovers", said, (Finding(what, "dowse doctor --repair"),))
     # A user who wants that onnxruntime reports to its maker is heard; see `dowse.__init__`.
     chosen = os.environ.get("ORT_DISABLE_TELEMETRY")
-    on = f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}"
-    yield Check("Telemetry", "off" if chosen == "1" else on)
+    yield Check(
+        "Telemetry",
+        "off" if chosen == "1" else f"onnxruntime's is on: ORT_DISABLE_TELEMETRY is {chosen}",
+    )
 
 
 def check_models(workspace: Workspace, projects: Iterable[Project]) -> Iterator[Check]:
@@ -178,8 +180,9 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
     else:
         try:
             # A hypothesis is taken word for word, so that every notice is about the model.
-            changes = {"search.mode": "hyde", "search.top_n": 1}
-            found = engine.search(SearchRequest("documents", changes=changes))
+            found = engine.search(
+                SearchRequest("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+            )
             yield from (f"Search by meaning: {notice}" for notice in found.notices)
         except DowseError as error:
             yield f"Search: {error}"

@@ -377,8 +377,10 @@ class Engine(AbstractContextManager["Engine"]):
     def related(self, reference: str, limit: int = 10, *, here: Path | None = None) -> Related:
         """Find what belongs to a document: by links, by community, by meaning."""
         with self.read() as reader:
-            document = self._passage(reader, reference, here).document
-            return replace(find_related(reader, document, limit), project=self.project.name)
+            return replace(
+                find_related(reader, self._passage(reader, reference, here).document, limit),
+                project=self.project.name,
+            )
 
     def graph(self) -> LinkGraph:
         """Return all documents and the links between them."""

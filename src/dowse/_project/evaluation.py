@@ -242,7 +242,6 @@ def measure(found: Sequence[str], relevant: Mapping[str, int]) -> Measures:
     if not best:
         return Measures(*(0.0 for _ in NAMES))
     ranks = [rank for rank, grade in enumerate(grades, start=1) if grade]
-    precisions = (count / rank for count, rank in enumerate(ranks, start=1))
     return Measures(
         ndcg_5=_gain(grades[:5]) / _gain(best[:5]),
         ndcg_10=_gain(grades[:10]) / _gain(best[:10]),
@@ -251,7 +250,7 @@ def measure(found: Sequence[str], relevant: Mapping[str, int]) -> Measures:
         recall_100=sum(rank <= 100 for rank in ranks) / len(best),
         hit_1=float(any(rank <= 1 for rank in ranks)),
         hit_5=float(any(rank <= 5 for rank in ranks)),
-        map=math.fsum(precisions) / len(best),
+        map=math.fsum(count / rank for count, rank in enumerate(ranks, start=1)) / len(best),
     )
 
 
@@ -394,8 +393,10 @@ def report(collection: Collection, run: Run) -> RunReport:
     """Say how well a run answered a collection."""
     answerable = collection.answerable
     measured = measure_queries(run, answerable)
-    kinds = dict.fromkeys(query.type for query in answerable)
-    by_type = {kind: [measured[q.id] for q in answerable if q.type == kind] for kind in kinds}
+    by_type = {
+        kind: [measured[q.id] for q in answerable if q.type == kind]
+        for kind in dict.fromkeys(query.type for query in answerable)
+    }
     averages = ((kind, rows, mean(rows)) for kind, rows in by_type.items())
     asked = [query.id for query in collection.unanswerable]
     rejected = sum(one in run.marked or not run.found.get(one) for one in asked)
@@ -491,8 +492,9 @@ def open_bench(
 
 def evaluation_folder(workspace: Workspace, documents: Path, overrides: Mapping[str, Any]) -> Path:
     """Return the folder of the index over these documents, apart for other settings of it."""
-    of_index = sorted(of_an_index(overrides).items())
-    key = json.dumps([str(documents.resolve()), of_index], default=str).encode("utf-8", "replace")
+    key = json.dumps(
+        [str(documents.resolve()), sorted(of_an_index(overrides).items())], default=str
+    ).encode("utf-8", "replace")
     return workspace.locations.evaluations / hashlib.sha256(key).hexdigest()[:12]
 
 

@@ -118,13 +118,15 @@ def _run(
                 announce=noting,
                 shard=shard,
             )
-    roots = tuple(map(str, engine.project.own_roots))
-    report = replace(report, project=engine.project.name, roots=roots)
+    report = replace(
+        report, project=engine.project.name, roots=tuple(map(str, engine.project.own_roots))
+    )
     lost = [one.id for one in report.left_out if one.whole and one.lost]
     note_unread(folder, lost, began, whole=not paths and not part)
     if not takes_vectors(stamp) and expected.why_no_model:
-        notice = f"Indexed for keyword search only. {expected.why_no_model}"
-        return replace(report, notices=(notice,))
+        return replace(
+            report, notices=(f"Indexed for keyword search only. {expected.why_no_model}",)
+        )
     if takes_vectors(stamp) and report.added and parts.embedder is not None:
         with suppress(DowseError, OSError):  # the index is good without a fit for its model
             name, fit = model_name(parts.embedder.model.key), read_fit(folder)
@@ -197,8 +199,9 @@ def with_vectors(
     """Look up the vectors that an index has for documents of it, cut in whatever way."""
     files = reader.catalogue.files()
     for chunked in documents:
-        keys = {text_key(chunked.embedding_text(one)) for one in chunked.chunks}
-        known = reader.text_vectors.known(list(keys))
+        known = reader.text_vectors.known(
+            list({text_key(chunked.embedding_text(one)) for one in chunked.chunks})
+        )
         yield IndexedDocument(chunked, files[chunked.document.id]), known
 
 

@@ -45,8 +45,10 @@ def first_words(folder: Path) -> str:
     except OSError:  # it is a file, or not there
         return ""
     known = {one: without_ending(one).lower() for one in names}
-    pages = [one for one in names if known[one] in INDEX_PAGES]
-    for name in sorted(pages, key=lambda one: (_ORDER.index(known[one]), one)):
+    for name in sorted(
+        (one for one in names if known[one] in INDEX_PAGES),
+        key=lambda one: (_ORDER.index(known[one]), one),
+    ):
         try:
             text = read_small(folder / name).decode("utf-8-sig")
         except UNREADABLE:

@@ -209,11 +209,13 @@ def hide(document_id: str, text: str, queries: Iterable[OwnQuery]) -> Document:
 
 def _without_labels(document: Document, labels: set[str]) -> Document:
     """Take away the texts of links that are queries: they rank the document that is linked."""
-    links = (
-        replace(link, label="") if folded(_query(link.label)) in labels else link
-        for link in document.links
+    return replace(
+        document,
+        links=tuple(
+            replace(link, label="") if folded(_query(link.label)) in labels else link
+            for link in document.links
+        ),
     )
-    return replace(document, links=tuple(links))
 
 
 def _can_be_hidden(reading: IndexReader, query: OwnQuery) -> bool:
@@ -306,8 +308,10 @@ def _fill(
             )
             vectors = VectorMaker(copy.parts.embedder if takes_vectors(stamp) else None, writing)
             if vectors.can_embed:
-                waiting = writing.catalogue.chunks(list(writing.text_vectors.waiting()))
-                texts = [stored.embedding_text(context_of(stamp)) for stored in waiting]
+                texts = [
+                    stored.embedding_text(context_of(stamp))
+                    for stored in writing.catalogue.chunks(list(writing.text_vectors.waiting()))
+                ]
                 vectors.make_and_keep(
                     len(texts),
                     lambda part: texts[part],

@@ -167,8 +167,10 @@ class EnginePool:
             job.error = DowseError(f"{error}.", "Check the disk and the permissions: dowse doctor")
         except Exception as error:  # noqa: BLE001  in a thread nobody else would report it
             _log.exception("Indexing %s failed", project.name)
-            what = f"{type(error).__name__}: {error}."
-            job.error = DowseError(what, f"See what it is with: dowse index -v -p {project.typed}")
+            job.error = DowseError(
+                f"{type(error).__name__}: {error}.",
+                f"See what it is with: dowse index -v -p {project.typed}",
+            )
         finally:
             self.metrics.indexing.add(project.name, amount=-1)
             self._note_run(project.name, "failed" if job.error else "done", job.report)

@@ -336,8 +336,9 @@ class Projects:
             elif os.path.lexists(file):
                 places = (file.with_suffix(f".toml.broken{end}") for end in _BROKEN)
                 # Only a former file is replaced.
-                kept = (one for one in places if one.is_file() or not os.path.lexists(one))
-                file.rename(next(kept))
+                file.rename(
+                    next(one for one in places if one.is_file() or not os.path.lexists(one))
+                )
             sync_folder(folder)
         except OSError as error:
             raise BadSettings(
@@ -348,8 +349,9 @@ class Projects:
 
     def free_name(self, text: str) -> str:
         """Make a name from the text that is not taken yet."""
-        slug = re.sub(r"[^\w.-]+", "-", text).strip("-._")[:60]
-        return _free_name(slug or "notes", self._taken())
+        return _free_name(
+            re.sub(r"[^\w.-]+", "-", text).strip("-._")[:60] or "notes", self._taken()
+        )
 
     def _taken(self) -> set[str]:
         return {name.casefold() for name in self._names()}

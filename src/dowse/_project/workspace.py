@@ -197,10 +197,11 @@ class Workspace:
             update_toml(file, name, None)
             return file
         value = check_value(name, parse_text(find_setting(name), text), "arguments")
-        local = self.local_file(project.roots[0]) if project else None
         others = [  # it must fit the other values, whatever the old one was
             Layer(layer.origin, {one: what for one, what in layer.values.items() if one != name})
-            for layer in self._layers(project, local)
+            for layer in self._layers(
+                project, self.local_file(project.roots[0]) if project else None
+            )
         ]
         combine([*others, Layer("arguments", {name: value})])
         update_toml(file, name, list(value) if isinstance(value, tuple) else value)
@@ -322,8 +323,9 @@ class Workspace:
             )
         local = self.local_file(paths[0] if paths else start)
         if local and not local.strange and (not paths or list(paths) == [local.path.parent]):
-            new_name = name or self.projects.free_name(local.name or local.path.parent.name)
-            return self.projects.add(local.roots, new_name)
+            return self.projects.add(
+                local.roots, name or self.projects.free_name(local.name or local.path.parent.name)
+            )
         return self.projects.add(list(paths) or [start], name)
 
     def _with_agreed_roots(self, project: Project, local: LocalFile | None) -> Project:
@@ -335,8 +337,10 @@ class Workspace:
             return project
         # A link that has taken the place of a root may lead to what the user has agreed to.
         real = [Path(os.path.realpath(root)) for root in project.roots]
-        pairs = zip(project.roots, real, strict=True)
-        roots = [there if there in local.outside else root for root, there in pairs]
+        roots = [
+            there if there in local.outside else root
+            for root, there in zip(project.roots, real, strict=True)
+        ]
         if not {*local.roots, *local.outside} & set(roots):
             return project
         roots = list(dict.fromkeys([*roots, *local.outside]))

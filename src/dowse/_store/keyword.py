@@ -89,8 +89,10 @@ class KeywordReplica:
                         waiting = 0
         known = {name: known for name, known in manifest.files.items() if name != _META}
         files = sum_files(folder, [path.name for path in _files(folder)], known)
-        deleted = 0 if changed is None else _deleted(manifest) + len(changed) - added
-        detail = {"commit": _commit_stamp(folder), "deleted": deleted}
+        detail = {
+            "commit": _commit_stamp(folder),
+            "deleted": 0 if changed is None else _deleted(manifest) + len(changed) - added,
+        }
         if ahead and KeywordIndex(folder).keys() != database.chunk_keys():
             raise replica_damaged(f"{folder} holds chunks that the database does not know.")
         return describe(database, manifest.folder, files, detail)
@@ -135,9 +137,11 @@ def _writer(folder: Path) -> Iterator[tantivy.IndexWriter]:
     with tantivy_errors(folder):
         index = tantivy.Index.open(str(folder))
         # Only who writes has it, under the name that the schema of every index has.
-        terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
         index.register_tokenizer(
-            _TOKENIZER, terms.filter(tantivy.Filter.custom_stopword([GAP])).build()
+            _TOKENIZER,
+            tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+            .filter(tantivy.Filter.custom_stopword([GAP]))
+            .build(),
         )
         writer = index.writer(_HEAP, num_threads=1)
     try:
@@ -218,8 +222,10 @@ class KeywordIndex:
         )
         if among is not None and len(among) <= _LISTED:
             listed = tantivy.Query.term_set_query(self._schema, "key", among.tolist())
-            unscored = tantivy.Query.const_score_query(listed, 0.0)
-            both = [(tantivy.Occur.Must, unscored), (tantivy.Occur.Must, query)]
+            both = [
+                (tantivy.Occur.Must, tantivy.Query.const_score_query(listed, 0.0)),
+                (tantivy.Occur.Must, query),
+            ]
             query, among = tantivy.Query.boolean_query(both), None
         # The best hits; equal scores by key, also where the limit cuts.
         everything = self.size + 1

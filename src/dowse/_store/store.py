@@ -86,8 +86,9 @@ class SqlStore:
     def read(self) -> Iterator[IndexReader]:
         """Open the newest generation; raise `Damaged` when a file of it is not as written."""
         with self._server.errors(), self._server.borrow() as connection:
-            indexes = self._indexes.at(partial(self._begin, connection))
-            yield indexes.reader(Statements(connection, self._server.errors))
+            yield self._indexes.at(partial(self._begin, connection)).reader(
+                Statements(connection, self._server.errors)
+            )
 
     def repair(self, wait: float = 0.0) -> None:
         """Rebuild the replicas from the database."""
@@ -136,8 +137,9 @@ class EmbeddedStore(SqlStore):
     ) -> None:
         self._folder = folder
         self._database = folder / DATABASE
-        replicas = replicas_in(folder, analyzer, announce, vectors)
-        super().__init__(Connections(self._database), replicas, analyzer)
+        super().__init__(
+            Connections(self._database), replicas_in(folder, analyzer, announce, vectors), analyzer
+        )
 
     @property
     def place(self) -> str:
@@ -173,13 +175,15 @@ class EmbeddedStore(SqlStore):
         try:
             with self._server.errors(), self._server.borrow() as connection:
                 findings += [Finding(complaint, REBUILD) for complaint in complaints(connection)]
-                is_newest = format_of(connection) == str(FORMAT)
-                findings += check_tables(connection, self._server.errors, is_newest=is_newest)
+                findings += check_tables(
+                    connection, self._server.errors, is_newest=format_of(connection) == str(FORMAT)
+                )
                 if not findings:  # otherwise they have to be built again in any case
                     findings = self._check_replicas(connection)
         except DowseError as error:
-            repair = REBUILD if isinstance(error, IndexUnusable) else error.hint
-            findings.append(Finding(error.message, repair))
+            findings.append(
+                Finding(error.message, REBUILD if isinstance(error, IndexUnusable) else error.hint)
+            )
         except _UNREADABLE as error:
             findings.append(_unreadable(error))
         return findings
@@ -299,8 +303,10 @@ def _wrong_sums(connection: SqlConnection) -> Iterator[str]:
     for key, name, checksum in connection.execute("SELECT key, id, checksum FROM documents"):
         if checksum != document_sum(connection, key):
             yield f"{name} is not as it was written."
-    rows = connection.execute("SELECT vector, checksum FROM embeddings")
-    if wrong := sum(not is_sound(vector, checksum) for vector, checksum in rows):
+    if wrong := sum(
+        not is_sound(vector, checksum)
+        for vector, checksum in connection.execute("SELECT vector, checksum FROM embeddings")
+    ):
         yield f"{wrong} vectors are not as they were written."
     meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
     stamp = str(meta.get("stamp")).encode()
@@ -371,8 +377,7 @@ class Places:
             known, place = self.notes(project), (options.url, name)
             others = [note for note in known if (note.url, note.name) != place]
             made = is_new or any(note.made for note in known if note not in others)
-            search = options.search, options.search_token_env
-            note = Note(*place, options.token_env, made, *search)
+            note = Note(*place, options.token_env, made, options.search, options.search_token_env)
             if note not in known:
                 _write(project, [*others, note])
 

@@ -107,8 +107,10 @@ class VectorIndex:
         nearest = vectors[best if all_at_once else places].astype(np.float64)
         exact = nearest @ vector.astype(np.float64)
         keys, scores = self._keys_of(best), exact.astype(np.float32)
-        order = np.lexsort((keys, -scores))[:limit]
-        return [(int(keys[place]), float(scores[place])) for place in order]
+        return [
+            (int(keys[place]), float(scores[place]))
+            for place in np.lexsort((keys, -scores))[:limit]
+        ]
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
         """Read the vectors of these chunks; those without one are passed over."""
@@ -143,8 +145,10 @@ class VectorIndex:
         ).astype(np.float32)
 
     def _rows_of(self, keys: Keys) -> Rows:
-        segments = zip(self._starts, self._segments, strict=False)
-        found = [start + segment.rows_of(keys) for start, segment in segments]
+        found = [
+            start + segment.rows_of(keys)
+            for start, segment in zip(self._starts, self._segments, strict=False)
+        ]
         return np.concatenate([np.zeros(0, np.intp), *found])
 
     def _keys_of(self, rows: Rows) -> Keys:
@@ -153,9 +157,11 @@ class VectorIndex:
 
     def _places(self, rows: Rows) -> Iterator[tuple[OpenSegment, Rows]]:
         """List the segments, each with the places in it of some rows, which must ascend."""
-        cuts = np.searchsorted(rows, self._starts).tolist()
         for segment, start, (begin, end) in zip(
-            self._segments, self._starts, pairwise(cuts), strict=False
+            self._segments,
+            self._starts,
+            pairwise(np.searchsorted(rows, self._starts).tolist()),
+            strict=False,
         ):
             yield segment, rows[begin:end] - start
 
@@ -181,8 +187,9 @@ class VectorIndex:
 
     def _gather(self, rows: Rows) -> Matrix:
         """Read the vectors of some rows, which must ascend."""
-        gathered = [segment.vectors.rows(places) for segment, places in self._places(rows)]
-        return np.concatenate(gathered).astype(np.float32)
+        return np.concatenate(
+            [segment.vectors.rows(places) for segment, places in self._places(rows)]
+        ).astype(np.float32)
 
 
 # ── Segments ──────────────────────────────────────────────────────────────
@@ -286,8 +293,9 @@ class OpenFile:
     def array(self) -> Any:
         """All of it as an array in memory, where no other program can truncate it."""
         start, shape, by_columns, kind = self._header
-        flat = np.frombuffer(self._bytes(self._size - start, start), kind)
-        return flat.reshape(shape, order="F" if by_columns else "C")
+        return np.frombuffer(self._bytes(self._size - start, start), kind).reshape(
+            shape, order="F" if by_columns else "C"
+        )
 
     def blocks(self) -> Iterator[NDArray[np.float16]]:
         """Read the rows of half floats, some at a time."""
@@ -365,8 +373,7 @@ def estimates(codes: Codes, rotated: Vector) -> NDArray[np.float32]:
     # The signs that the bits of every byte mean, a row each; then what each byte adds.
     signs_of = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1
     by_byte = (padded.reshape(-1, 8) @ signs_of.T).astype(np.float32)
-    signs = np.ascontiguousarray(codes.T).view(np.uint8)
-    places = signs + np.arange(0, by_byte.size, 256)
+    places = np.ascontiguousarray(codes.T).view(np.uint8) + np.arange(0, by_byte.size, 256)
     estimated: NDArray[np.float32] = by_byte.ravel().take(places).sum(axis=1)
     return estimated
 
@@ -418,8 +425,10 @@ class VectorReplica:
         if changed is not None:
             new = stack(database.vector_rows(changed), rotation)
             joined, gone = _joined(folder, manifest, changed, new)
-            old = [survivors(folder, segment, gone) for segment in segments if segment in joined]
-            parts = chain(*old, [new])
+            parts = chain(
+                *[survivors(folder, segment, gone) for segment in segments if segment in joined],
+                [new],
+            )
             segments = [segment for segment in segments if segment not in joined]
             dead = np.setdiff1d(gone, new.keys) if segments else np.zeros(0, np.int64)
         count = save(folder, number, parts, len(rotation))
@@ -550,8 +559,10 @@ def dead_name(number: int) -> str:
 
 def random_rotation(dimensions: int) -> Matrix:
     """Make the rotation of every index: codes are only comparable under the same one."""
-    normal = np.random.default_rng(_SEED).standard_normal((dimensions, dimensions))
-    return np.ascontiguousarray(np.linalg.qr(normal)[0], dtype=np.float32)
+    return np.ascontiguousarray(
+        np.linalg.qr(np.random.default_rng(_SEED).standard_normal((dimensions, dimensions)))[0],
+        dtype=np.float32,
+    )
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:

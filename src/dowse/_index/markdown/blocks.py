@@ -179,8 +179,9 @@ class BlockReader:
         while start < len(self._text):
             deadline.check()
             start = self._read_window(start)
-        kinds: list[BlockKind] = self._kinds or ["text"]
-        outline.blocks = _joined(kinds, [self._body, *self._starts[1:]], len(self._text))
+        outline.blocks = _joined(
+            self._kinds or ["text"], [self._body, *self._starts[1:]], len(self._text)
+        )
         code = [(block.start, block.end + 1) for block in outline.code_blocks]
         # In code such lines are as they should be; of all others the first is named.
         if deep := [offset for offset in self._too_deep if not is_within(code, offset)]:

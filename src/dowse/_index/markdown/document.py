@@ -100,8 +100,9 @@ def _fallback_title(document_id: str, headings: Iterable[Heading]) -> str:
     """Return the first H1 that says something, else the name of the file or of its folder."""
     path = PurePosixPath(document_id)
     of_folder = path.parent.name.removeprefix("@") if path.stem.lower() in INDEX_PAGES else ""
-    titles = (one.text for one in headings if one.level == 1 and one.text)
-    return next(titles, of_folder or path.stem)
+    return next(
+        (one.text for one in headings if one.level == 1 and one.text), of_folder or path.stem
+    )
 
 
 # ── Headings ─────────────────────────────────────────────────────────────────
@@ -283,8 +284,9 @@ def _pieces(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield start, end and marks of the text's parts: one, unless it has too many marks."""
     start = marks = 0
     if len(text) > _MOST_MARKS:
-        starts = (match.end() for match in _BETWEEN_PARTS.finditer(text))
-        for part_start, part_end in pairwise(chain([0], starts, [len(text)])):
+        for part_start, part_end in pairwise(
+            chain([0], (match.end() for match in _BETWEEN_PARTS.finditer(text)), [len(text)])
+        ):
             more = sum(1 for _ in _MARK.finditer(text, part_start, part_end))
             if marks + more > _MOST_MARKS and start < part_start:
                 yield start, part_start, marks
@@ -299,8 +301,7 @@ def _read_link(text: str, node: Node, definitions: Definitions) -> tuple[str, st
     label = parts.get("link_text", "")
     if node.type == "inline_link":
         return label, parts.get("link_destination", "")
-    reference = parts.get("link_label", "")[1:-1] or label
-    return label, definitions.get(_fold_label(reference), "")
+    return label, definitions.get(_fold_label(parts.get("link_label", "")[1:-1] or label), "")
 
 
 def inline_skeleton(text: str, is_label: Callable[[str], bool]) -> bytes:
@@ -460,8 +461,9 @@ class _Collector:
         else:
             self._links += 1
             self._characters += size
-            label = link.label[: limits.LINK]
-            links.append(replace(link, label=label, line=self._lines.at(offset)))
+            links.append(
+                replace(link, label=link.label[: limits.LINK], line=self._lines.at(offset))
+            )
 
     def end(self) -> References:
         """Return what was found; a "%%" that is never closed opens nothing."""

@@ -69,8 +69,7 @@ class Frontmatter(Struct):
     def line_of(self, key: str, text: str = "") -> int:
         """Return the line of a key, or of the first `text` after it."""
         if key not in self._starts:
-            pattern = rf"(?mi)^['\"]?{re.escape(key)}['\"]?\s*+[:=]"
-            found = re.search(pattern, self.written)
+            found = re.search(rf"(?mi)^['\"]?{re.escape(key)}['\"]?\s*+[:=]", self.written)
             self._starts[key] = found.start() if found else 0
         start = self._starts[key]
         return self.written.count("\n", 0, max(self.written.find(text, start), start)) + 2
@@ -148,8 +147,7 @@ def _keep_as_text(front: Frontmatter) -> None:
 def _entry_by_entry(written: str) -> dict[str, object]:
     """Return what can be saved of broken YAML: each key that is at the start of a line, alone."""
     found: dict[str, object] = {}
-    entries = (entry.split(":", 1) for entry in _ENTRY.split(written) if ":" in entry)
-    for key, value in entries:
+    for key, value in (entry.split(":", 1) for entry in _ENTRY.split(written) if ":" in entry):
         try:
             loaded = yaml.load(f"v:{value}", _YAML_LOADER)["v"]  # noqa: S506 - it makes only text
         except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError):
@@ -365,7 +363,9 @@ def _links(entry: str, alone: bool) -> list[Wikilink]:
     if markdown := list(_MARKDOWN_LINK.finditer(entry)):
         read = ((match[1], read_destination(match[2])) for match in markdown)
         return [Wikilink("wikilink", *found, label) for label, found in read if found]
-    entries = entry.strip("[]").split(",") if alone else [entry]
     # A path or a name; YAML takes the brackets off an unquoted wikilink, so it may be one too.
-    bare = (WIKILINK.fullmatch(f"[[{written.strip()}]]") for written in entries)
+    bare = (
+        WIKILINK.fullmatch(f"[[{written.strip()}]]")
+        for written in (entry.strip("[]").split(",") if alone else [entry])
+    )
     return [read_wikilink(match) for match in bare if match]

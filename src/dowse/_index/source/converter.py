@@ -199,8 +199,7 @@ def _sheets(kind: str) -> Callable[[bytes], str]:
 def _csv(data: bytes) -> str:
     text = decode(data)
     # What separates the columns: the likeliest sign of the first line, else a comma.
-    first = text.lstrip("\n").partition("\n")[0]
-    delimiter = max(",;\t|", key=first.count)
+    delimiter = max(",;\t|", key=text.lstrip("\n").partition("\n")[0].count)
     if delimiter != ",":
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rewritten = io.StringIO(newline="")
@@ -235,8 +234,7 @@ def _pages(data: bytes) -> str:
                 pages.append(_converted(buffer.getvalue(), "pdf").markdown)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            locked = "It is protected by a password; save it without one."
-            raise Unreadable(locked) from error
+            raise Unreadable("It is protected by a password; save it without one.") from error
         # The other library may still make something of it.
         pages = _converted(data, "pdf").markdown.split("\f")
     pages = [page.strip() for page in pages]

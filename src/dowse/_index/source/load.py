@@ -46,8 +46,7 @@ def load(source: SourceFile, options: ReadOptions) -> SourceText:
     if kind == CANVAS:
         text = canvas_text(decode(data), Deadline(options.file_seconds))
     elif kind != TEXT:
-        written = text.encode() if kind == "csv" else data
-        text = convert(written, kind, options.convert_seconds)
+        text = convert(text.encode() if kind == "csv" else data, kind, options.convert_seconds)
     if len(text) > options.max_bytes:  # a small file can unpack to a text of any size
         raise Unreadable(
             f"Its text has {len(text):,} characters, the limit is {options.max_bytes:,}; split it, "
@@ -93,8 +92,9 @@ def _entries(content: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _card(node: Mapping[str, Any]) -> _Card:
-    names = ("text", "file", "subpath", "url", "label")
-    text, file, subpath, url, label = (str(node.get(name) or "") for name in names)
+    text, file, subpath, url, label = (
+        str(node.get(name) or "") for name in ("text", "file", "subpath", "url", "label")
+    )
     kind = str(node.get("type", ""))
     by_kind = {
         "file": file and f"![[{file}{subpath}]]",
@@ -210,8 +210,7 @@ class _Converter:
                 return _exchange(process, data, kind)
         except (OSError, EOFError, ValueError) as error:
             if process.is_overdue:
-                reason = f"Its conversion took longer than {seconds:g} seconds."
-                raise Unreadable(reason) from error
+                raise Unreadable(f"Its conversion took longer than {seconds:g} seconds.") from error
             code, advice = self.stop(), "Index with more memory, or leave such files out."
             if not self._ready:
                 return False, f"The converter cannot start, probably for want of memory. {advice}"
@@ -273,10 +272,10 @@ def read_picture(roots: Sequence[Root], options: ReadOptions, document: str, nam
     why = "It is not in the folder, or is hidden or ignored."
     for root in (one for one in roots if path.is_relative_to(one.path) and one.path.is_dir()):
         gate = Gate(str(root.path), options)
-        folder = path.parent.relative_to(root.path).as_posix()
-        places = _places(root, gate, folder, name)
-        shown = (one for one in places if (root.path / one).is_file() and gate.shows(one))
-        if below := next(shown, ""):
+        places = _places(root, gate, path.parent.relative_to(root.path).as_posix(), name)
+        if below := next(
+            (one for one in places if (root.path / one).is_file() and gate.shows(one)), ""
+        ):
             try:
                 return _read(root.path / below)
             except Unreadable as error:
@@ -323,8 +322,7 @@ def _read(path: Path) -> Picture:
         raise Unreadable(f"It has more than {MOST_BYTES:,} bytes.")
     data = read_regular(path, MOST_BYTES)
     kinds = (kind for place, sign, kind in _SIGNS if data.startswith(sign, place))
-    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    is_svg = head.startswith(_SVG) and b"<svg" in data[:4096]
+    is_svg = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_SVG) and b"<svg" in data[:4096]
     if kind := next(kinds, "image/svg+xml" if is_svg else ""):
         return Picture(kind, data)
     raise Unreadable("It is no picture that a browser shows.")

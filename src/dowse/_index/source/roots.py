@@ -119,8 +119,10 @@ def _spelled_as_on_disk(folder: Path, parts: Sequence[str]) -> Path:
         outer, folder = folder, folder / part
         if not part.isascii() and not os.path.lexists(folder):
             with suppress(OSError):
-                same = (path for path in outer.iterdir() if _nfc(path.name) == _nfc(part))
-                folder = min(same, default=folder)
+                folder = min(
+                    (path for path in outer.iterdir() if _nfc(path.name) == _nfc(part)),
+                    default=folder,
+                )
     return folder
 
 

@@ -81,8 +81,10 @@ class Gate:
         `base` is what paths in this folder start with.
         """
         own = _rules_of(Path(folder, DOWSEIGNORE), base)
-        of_git = [Path(folder, GITIGNORE), Path(folder, GIT, "info", "exclude")]
-        git, exclude = (_rules_of(path, base) if self._options.gitignore else () for path in of_git)
+        git, exclude = (
+            _rules_of(path, base) if self._options.gitignore else ()
+            for path in [Path(folder, GITIGNORE), Path(folder, GIT, "info", "exclude")]
+        )
         return Ignores(outer.exclude, (*own, *outer.own), (*git, *outer.git, *exclude))
 
     def sees(self, name: str) -> bool:
@@ -121,8 +123,9 @@ class Gate:
         """
         if self._own is None or self._own.reaches(path, is_folder=False):
             return False
-        below = Path(real).relative_to(self._folder).as_posix()
-        return not self._own.reaches(below, is_folder=False)
+        return not self._own.reaches(
+            Path(real).relative_to(self._folder).as_posix(), is_folder=False
+        )
 
     def _choice(self, path: str, *, is_folder: bool) -> bool | None:
         """Return what the include patterns say about a path's folder; None when it is hidden."""
@@ -171,8 +174,9 @@ class Rules:
         for _, run in groupby(reversed(patterns), key=attrgetter("negated")):
             # In patterns of the same sign that follow each other, the order does not matter.
             by_kind = sorted(run, key=attrgetter("folders_only"))
-            alike = groupby(by_kind, key=attrgetter("folders_only"))
-            self._groups += [_Group(list(same)) for _, same in alike]
+            self._groups += [
+                _Group(list(same)) for _, same in groupby(by_kind, key=attrgetter("folders_only"))
+            ]
 
     def verdict(self, path: bytes, is_folder: bool) -> bool | None:
         """Return True: ignored; False: kept in spite of weaker rules; None: nothing is said."""

@@ -184,13 +184,15 @@ class _Tree:
             if VENV_MARK in names and folder.base:
                 return
             if not names.isdisjoint(MARKS):
-                ignores = self._gate.enter(folder.path, folder.base, folder.ignores)
-                folder = replace(folder, ignores=ignores)
+                folder = replace(
+                    folder, ignores=self._gate.enter(folder.path, folder.base, folder.ignores)
+                )
         except (FileNotFoundError, NotADirectoryError):
             return  # it was removed a moment ago
         except OSError as error:
-            reason = f"The folder cannot be opened: {wording(error)}."
-            self._leave_out(folder.base.rstrip("/"), reason)
+            self._leave_out(
+                folder.base.rstrip("/"), f"The folder cannot be opened: {wording(error)}."
+            )
             return
         except Unreadable as error:
             self._leave_out(folder.base.rstrip("/"), error.reason)
@@ -233,8 +235,9 @@ class _Tree:
         kind = self._gate.kind(below.removeprefix(folder.base))
         if kind is None or not self._is_wanted(below, folder):
             return None
-        ignored = folder.ignores.ignore(below, is_folder=False)
-        chosen = not ignored and self._gate.includes(below, is_folder=False, outer=folder.chosen)
+        chosen = not folder.ignores.ignore(below, is_folder=False) and self._gate.includes(
+            below, is_folder=False, outer=folder.chosen
+        )
         return kind if chosen else None
 
     def _take_allowed(self, below: str, path: str, kind: str, status: os.stat_result) -> None:
@@ -261,8 +264,9 @@ class _Tree:
         if outer.ignores.ignore(below, is_folder=True):
             return
         if below in self._reserved:
-            reason = f"Its name reads like the ids of the root {below[1:]}; rename one of them."
-            self._leave_out(below, reason)
+            self._leave_out(
+                below, f"Its name reads like the ids of the root {below[1:]}; rename one of them."
+            )
         elif document_id(self.root, below) is None:
             self._leave_out(below, _NOT_UTF8)
         else:
@@ -301,8 +305,9 @@ class _Tree:
             if not folder.ignores.ignore(below, is_folder=False):
                 self._leave_out(below, _LOOP)
         elif self._kind(below, folder):
-            dead = isinstance(error, FileNotFoundError)
-            self._leave_out(below, _DEAD if dead else _not_opened(error))
+            self._leave_out(
+                below, _DEAD if isinstance(error, FileNotFoundError) else _not_opened(error)
+            )
 
     def _is_known(self, real_file: str) -> bool:
         """Say whether a linked file is a source by its own name or by an earlier link."""

@@ -294,9 +294,11 @@ class _Packing(Struct):
             known = self.reader.text_vectors.known(keys)
             for chunk, text, key in zip(document.chunks, texts, keys, strict=True):
                 self.vectors += key in known
-                vector = _half_floats(known[key]) if key in known else None
                 yield ChunkLine(
-                    **asdict(chunk), document=document.entry.id, text=text, vector=vector
+                    **asdict(chunk),
+                    document=document.entry.id,
+                    text=text,
+                    vector=_half_floats(known[key]) if key in known else None,
                 )
 
     def words(self, size: int) -> Iterator[WordLine]:
@@ -377,8 +379,9 @@ def open_archive(path: Path) -> Iterator[Archive]:
         try:
             file = opened.enter_context(zipfile.ZipFile(source))
         except (*_BROKEN, ValueError) as error:
-            why = f"it is no ZIP file, or its end is missing ({_short(error)})"
-            raise _foreign(path, why) from error
+            raise _foreign(
+                path, f"it is no ZIP file, or its end is missing ({_short(error)})"
+            ) from error
         yield Archive(path, file, opened)
 
 
@@ -424,9 +427,10 @@ class Archive:
         decode = msgspec.json.Decoder(kind).decode
         with self._damage():
             # Closed with the archive, also when nobody reads on.
-            member = self._opened.enter_context(self._file.open(name))
             # By itself a member reads lines of a given length byte by byte.
-            lines = io.BufferedReader(cast("io.RawIOBase", member), _PIECE)
+            lines = io.BufferedReader(
+                cast("io.RawIOBase", self._opened.enter_context(self._file.open(name))), _PIECE
+            )
             number = 0
             while line := lines.readline(_LONGEST_LINES[name]):
                 number += 1

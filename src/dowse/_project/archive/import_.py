@@ -100,15 +100,17 @@ def import_project(
     with open_archive(file) as archive, staging(workspace.locations) as folder:
         name = name or archive.manifest.project
         former = _former(workspace, name, replace=replace)
-        own_name = former.name if former else workspace.projects.check_new(name)
-        home = workspace.locations.projects / own_name
+        home = workspace.locations.projects / (
+            former.name if former else workspace.projects.check_new(name)
+        )
         if former:
             replace_file(folder / former.settings_file.name, former.settings_file.read_bytes())
             indexes.carry(former.folder, folder)
             if not roots:  # those that are called the same, from the first one on
                 pairs = zip(former.named_roots, archive.manifest.roots, strict=False)
-                same = takewhile(lambda pair: pair[0].name == pair[1], pairs)
-                roots = tuple(root.path for root, _ in same)
+                roots = tuple(
+                    root.path for root, _ in takewhile(lambda pair: pair[0].name == pair[1], pairs)
+                )
         project = Project(home.name, folder, _roots(archive.manifest, home, roots))
         update_toml(project.settings_file, "project.roots", [str(root) for root in project.roots])
         _carry_settings(workspace, project, archive.manifest)
@@ -138,11 +140,10 @@ def _former(workspace: Workspace, name: str, *, replace: bool) -> Project | None
 
 def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path, ...]:
     """List the folders: those that are here, and names for those that are elsewhere."""
-    are_names = all(
+    if not all(
         name.isprintable() and "/" not in name and len(name.encode()) <= _LONGEST_NAME
         for name in manifest.roots
-    )
-    if not are_names:
+    ):
         raise Damaged("The export does not name its folders.", "Export it once more.")
     if len(given) > len(manifest.roots):
         raise UsageError(
@@ -150,8 +151,9 @@ def _roots(manifest: Manifest, home: Path, given: Sequence[Path]) -> tuple[Path,
             "Name one folder for each, in the order of docs/export.md.",
         )
     # The ending is there to be taken off: names of roots are what comes before it.
-    names = manifest.roots[len(given) :]
-    elsewhere = [home / ELSEWHERE / f"{name or home.name}.root" for name in names]
+    elsewhere = [
+        home / ELSEWHERE / f"{name or home.name}.root" for name in manifest.roots[len(given) :]
+    ]
     project = Project(home.name, home, (*given, *elsewhere))
     for root, name in zip(project.named_roots, manifest.roots, strict=True):
         if root.name != name:
@@ -234,13 +236,12 @@ def _carried(manifest: Manifest) -> dict[str, bool | int | float | str]:
         built = msgspec.convert(manifest.stamp, _BuiltWith)
         if not built.model.isprintable() or bool(built.dimensions) != takes_vectors(manifest.stamp):
             raise ValueError("its model and its dimensions do not belong together")
-        embed = manifest.embed if manifest.embed.get("model") in KNOWN_MODELS else {}
         wishes = {
             f"{section}.{option}": value
             for section, table in (
                 ("chunk", built.chunk),
                 ("keyword", built.keyword),
-                ("embed", embed),
+                ("embed", manifest.embed if manifest.embed.get("model") in KNOWN_MODELS else {}),
             )
             for option, value in table.items()
             if f"{section}.{option}" in MAY_SET
@@ -511,8 +512,7 @@ def _exchange(one: Path, other: Path) -> bool:
     if rename is None:
         return False
     at_fdcwd, rename_exchange = -100, 2
-    failed = rename(at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange)
-    return not failed
+    return not rename(at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), rename_exchange)
 
 
 def abandoned(where: Locations) -> list[Path]:

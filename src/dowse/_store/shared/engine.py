@@ -304,8 +304,10 @@ class EngineIndexes:
         The first chunks that an index takes say how long chunks are on average.
         """
         if not built.chunks:
-            streams = database.keyword_rows(self._analyzer, changed)
-            sizes = [(len(_terms(body)), len(_terms(code))) for _, body, code in streams]
+            sizes = [
+                (len(_terms(body)), len(_terms(code)))
+                for _, body, code in database.keyword_rows(self._analyzer, changed)
+            ]
             averages = np.mean(sizes or [(0, 0)], axis=0).tolist()
             built = built._replace(**dict(zip(SPARSE, averages, strict=True)))
         for start in range(0, len(changed), _AT_ONCE):
@@ -489,10 +491,12 @@ class _Searcher:
         return Filter(None, having, without), share
 
     def _confirmed(self, found: Scores, among: Keys | None) -> Scores:
-        rows = self._database.connection.execute(
-            "SELECT key FROM chunks WHERE key = ANY(?)", ([key for key, _ in found],)
-        ).fetchall()
-        known = {key for (key,) in rows}
+        known = {
+            key
+            for (key,) in self._database.connection.execute(
+                "SELECT key FROM chunks WHERE key = ANY(?)", ([key for key, _ in found],)
+            ).fetchall()
+        }
         if among is not None:
             known = set(within(np.array(sorted(known), np.int64), among).tolist())
         return [one for one in found if one[0] in known]
@@ -519,11 +523,13 @@ class _Keywords(_Searcher):
 
     def frequencies(self, field: KeywordField, terms: Sequence[str]) -> dict[str, int]:
         """Count in about how many chunks each term occurs."""
-        rows = self._database.connection.execute(
-            "SELECT term, chunks FROM search_terms WHERE place = ? AND field = ? AND term = ANY(?)",
-            (self._place, field, [term_number(term) for term in terms]),
-        ).fetchall()
-        known = dict(rows)
+        known = dict(
+            self._database.connection.execute(
+                "SELECT term, chunks FROM search_terms"
+                " WHERE place = ? AND field = ? AND term = ANY(?)",
+                (self._place, field, [term_number(term) for term in terms]),
+            ).fetchall()
+        )
         found = {term: known.get(term_number(term), 0) for term in terms}
         for term, often in found.items():
             # Chunks that are gone are counted, too, which matters for rare terms alone.
@@ -541,17 +547,20 @@ class _Keywords(_Searcher):
         among, held = None, self.frequencies(field, terms)
         often, rarest = min((often, term) for term, often in held.items())
         if often < self._engine.most:
-            found = self._best(field, {term_number(rarest): 1.0}, often, None)
-            among = sorted(key for key, _ in found)
+            among = sorted(
+                key for key, _ in self._best(field, {term_number(rarest): 1.0}, often, None)
+            )
             if len(terms) == 1:
                 return np.array(among, np.int64)
         wanted = f" {' '.join(terms)} "
-        keys = [
-            key
-            for key, body, code in self._database.keyword_rows(self._analyzer, among)
-            if wanted in f" {body if field == 'body' else code} "
-        ]
-        return np.array(keys, np.int64)
+        return np.array(
+            [
+                key
+                for key, body, code in self._database.keyword_rows(self._analyzer, among)
+                if wanted in f" {body if field == 'body' else code} "
+            ],
+            np.int64,
+        )
 
     def keys(self) -> set[ChunkKey]:
         """Return all the chunks it holds."""
@@ -566,19 +575,19 @@ class _Vectors(_Searcher):
         query = vector.astype(np.float64)
 
         def score(found: Scores) -> Scores:
-            vectors = self.of([key for key, _ in found])
             return [
                 (key, float(np.float32(one.astype(np.float64) @ query)))
-                for key, one in vectors.items()
+                for key, one in self.of([key for key, _ in found]).items()
             ]
 
-        known = self._database.dimensions
-        return self._best("dense", vector, limit, among, score) if known else []
+        return self._best("dense", vector, limit, among, score) if self._database.dimensions else []
 
     def of(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vector]:
         """Return the vectors of these chunks; those without one are passed over."""
-        rows = self._database.vector_rows([int(key) for key in keys])
-        known = {key: decode_vector(kept) for key, kept in rows}
+        known = {
+            key: decode_vector(kept)
+            for key, kept in self._database.vector_rows([int(key) for key in keys])
+        }
         return {int(key): known[key] for key in keys if key in known}
 
     def keys(self) -> set[ChunkKey]:
@@ -662,8 +671,9 @@ class RemoteEngine:
             with self._turn:
                 old = self._address and time.monotonic() - self._answered > _FRESH
                 if self._address and old:
-                    host = self._address.host.strip("[]")
-                    socket.create_connection((host, self._address.port), REACH).close()
+                    socket.create_connection(
+                        (self._address.host.strip("[]"), self._address.port), REACH
+                    ).close()
                 if self._opened is None:
                     self._opened = self._connect()
                 if old and action == SEARCH:

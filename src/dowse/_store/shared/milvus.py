@@ -58,8 +58,7 @@ class Milvus(RemoteEngine):
         schema.add_field("dense", DataType.FLOAT_VECTOR, dim=max(2, dimensions))
         for sparse in SPARSE:
             schema.add_field(sparse, DataType.SPARSE_FLOAT_VECTOR)
-        numbers = {"element_type": DataType.INT64, "max_capacity": FACETS}
-        schema.add_field("facets", DataType.ARRAY, **numbers)
+        schema.add_field("facets", DataType.ARRAY, element_type=DataType.INT64, max_capacity=FACETS)
         with self.asking("make a collection") as client:
             indexes = client.prepare_index_params()
             build = {"params": options.build_values} if options.build else {}

@@ -122,8 +122,7 @@ class PostgresConnection:
 
     def copy(self, table: str, rows: Iterable[Sequence[object]]) -> None:
         """Append many rows to a table."""
-        statement = sql.SQL("COPY {} FROM STDIN").format(sql.SQL(table))
-        with self._raw.cursor().copy(statement) as copy:
+        with self._raw.cursor().copy(sql.SQL("COPY {} FROM STDIN").format(sql.SQL(table))) as copy:
             for row in rows:
                 copy.write_row(row)
 
@@ -200,13 +199,14 @@ class _Text(Loader):
 
 def _connect(address: Address) -> _Bounded:
     # A writer whose machine is gone holds its lock for half a minute, and no longer.
-    alive: dict[str, Any] = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4}
     raw = _Bounded.connect(
         autocommit=True,
         connect_timeout=int(_REACH),
         application_name=f"{command_name()} ({socket.gethostname()[:20]} {os.getpid()})",
         tcp_user_timeout=30_000,
-        **alive,
+        keepalives_idle=10,
+        keepalives_interval=5,
+        keepalives_count=4,
         **address.parameters,
     )
     raw.adapters.register_loader("numeric", IntLoader)  # sums of whole numbers are whole
@@ -517,11 +517,12 @@ class SharedDatabase(Database):
         """Tell whether the journal reaches back to the generation of a replica."""
         if manifest is None or manifest.index != self.identity:
             return False
-        known = self.connection.execute(
-            "SELECT 1 FROM generations WHERE number = ? AND id = ?",
-            (manifest.generation, manifest.generation_id),
+        return bool(
+            self.connection.execute(
+                "SELECT 1 FROM generations WHERE number = ? AND id = ?",
+                (manifest.generation, manifest.generation_id),
+            ).fetchone()
         )
-        return known.fetchone() is not None
 
 
 class PostgresStore(SqlStore):
@@ -730,14 +731,15 @@ class PgVector:
         where, values = _where(within)
         if isinstance(query, Mapping):
             among = f"AND chunk IN (SELECT chunk FROM {name} WHERE {where})" if where else ""
-            found = self._connection.execute(
-                "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
-                " unnest(?::bigint[], ?::double precision[]) AS q(term, weight)"
-                f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {among}"
-                " GROUP BY chunk ORDER BY score DESC, chunk LIMIT ?",
-                (list(query), list(query.values()), SPARSE.index(using), *values, limit),
+            return list(
+                self._connection.execute(
+                    "SELECT chunk, sum(t.weight * q.weight) AS score FROM"
+                    " unnest(?::bigint[], ?::double precision[]) AS q(term, weight)"
+                    f" JOIN {name}_terms t ON t.field = ? AND t.term = q.term {among}"
+                    " GROUP BY chunk ORDER BY score DESC, chunk LIMIT ?",
+                    (list(query), list(query.values()), SPARSE.index(using), *values, limit),
+                )
             )
-            return list(found)
         self._connection.script(
             f"SET LOCAL hnsw.ef_search = {min(1000, max(WIDTH, limit))};"
             "SET LOCAL hnsw.iterative_scan = strict_order"
@@ -753,12 +755,14 @@ class PgVector:
 
     def names(self, prefix: str) -> list[str]:
         """Return the tables whose names begin so."""
-        found = self._connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = ? AND starts_with(tablename, ?)"
-            " AND tablename NOT LIKE '%\\_terms'",
-            (self._connection.address.schema, prefix),
-        )
-        return [name for (name,) in found]
+        return [
+            name
+            for (name,) in self._connection.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = ? AND starts_with(tablename, ?)"
+                " AND tablename NOT LIKE '%\\_terms'",
+                (self._connection.address.schema, prefix),
+            )
+        ]
 
     def drop(self, name: str) -> None:
         """Remove the tables of an index."""
@@ -798,8 +802,9 @@ def open_store(  # noqa: PLR0917
     server = PostgresSchema(Address(options.url, parameters, name, options.timeout), note_down)
     if options.search == "local":
         # The indexes of this machine are in the folder of the project.
-        replicas = replicas_in(project / "search", analyzer, announce, follow=True)
-        return PostgresStore(server, replicas, analyzer)
+        return PostgresStore(
+            server, replicas_in(project / "search", analyzer, announce, follow=True), analyzer
+        )
     if options.engine is None:
         return PostgresStore(server, EngineIndexes(options.search, PgVector, analyzer), analyzer)
     # Each loads the client of its engine.
@@ -812,8 +817,9 @@ def open_store(  # noqa: PLR0917
         from dowse._store.shared.qdrant import Qdrant  # noqa: PLC0415
 
         engine = Qdrant(options, key)
-    indexes = EngineIndexes(options.search, lambda _: engine, analyzer, engine.close)
-    return PostgresStore(server, indexes, analyzer)
+    return PostgresStore(
+        server, EngineIndexes(options.search, lambda _: engine, analyzer, engine.close), analyzer
+    )
 
 
 def _key(option: str, options: StoreOptions) -> str:

@@ -51,8 +51,8 @@ class Qdrant(RemoteEngine):
     def _ping(self, client: QdrantClient | None = None) -> None:  # noqa: ARG002  (it has one timeout)
         if self._address:
             kind = HTTPSConnection if self._address.tls else HTTPConnection
-            at = self._address.host.strip("[]"), self._address.port
-            with closing(kind(*at, timeout=REACH)) as asked:
+            host = self._address.host.strip("[]")
+            with closing(kind(host, self._address.port, timeout=REACH)) as asked:
                 asked.request("GET", "/healthz")
                 asked.getresponse().read()
 

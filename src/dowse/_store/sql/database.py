@@ -155,8 +155,9 @@ class Database:
     def __init__(self, connection: SqlConnection, fresh: Fresh | None = None) -> None:
         self.connection = connection
         self._fresh: Fresh = fresh or {}
-        rows = connection.execute("SELECT name, value FROM meta").fetchall()
-        meta = dict(checked(tuple[str, str], rows))
+        meta = dict(
+            checked(tuple[str, str], connection.execute("SELECT name, value FROM meta").fetchall())
+        )
         try:
             self.generation = int(meta["generation"])
             self.model, self.dimensions = model_of(json.loads(meta.get("stamp", "{}")))

@@ -124,8 +124,9 @@ class ConditionCache:
         if answer is None:
             if self._owners is None:
                 # By document, so that SQLite reads an index and not the chunks themselves.
-                query = "SELECT key, document FROM chunks ORDER BY document, key"
-                chunks, documents = sql.columns(("key", "document"), query)
+                chunks, documents = sql.columns(
+                    ("key", "document"), "SELECT key, document FROM chunks ORDER BY document, key"
+                )
                 order = np.argsort(chunks, kind="stable")
                 self._owners = chunks[order], documents[order]
             keys, documents = self._owners
@@ -144,8 +145,7 @@ class ConditionCache:
 
     def asked(self, answer: Keys) -> tuple[Condition, ...] | None:
         """Return the conditions that these very keys were found for, if they are remembered."""
-        known = list(self._answers.items())
-        return next((asked for asked, keys in known if keys is answer), None)
+        return next((asked for asked, keys in list(self._answers.items()) if keys is answer), None)
 
 
 def _remember(memory: dict[Any, Any], key: object, found: object, most: int) -> None:
@@ -165,8 +165,10 @@ def _met(sql: Statements, phrase: Phrase, keys: Keys, documents: Keys, condition
             keys, sql.keys(f"SELECT chunk FROM code_blocks WHERE language IN ({marks})", *values)
         )
     if sign := _DATED.get(condition.kind):
-        query = f"SELECT key FROM documents WHERE modified {sign} ?"
-        return members(documents, sql.keys(query, condition.bound))
+        return members(
+            documents,
+            sql.keys(f"SELECT key FROM documents WHERE modified {sign} ?", condition.bound),
+        )
     where, values = _facets_with(sql, condition)
     return members(documents, sql.keys(f"SELECT document FROM facets WHERE {where}", *values))
 
@@ -294,18 +296,20 @@ class SqlTables(Struct, frozen=True):
 
     def counts(self) -> Counts:
         """Count what the index holds."""
-        counts = self._sql.rows(
-            tuple[int, int, int, int, int, int, int, int, int, int],
-            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
-            " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
-            " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
-            " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key) WHERE e.model = ?),"
-            " (SELECT count(*) FROM terms), (SELECT count(DISTINCT community) FROM communities),"
-            " (SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM facets WHERE kind = ?)",
-            self._sql.model()[0],
-            SECRETS,
+        return Counts(
+            *self._sql.rows(
+                tuple[int, int, int, int, int, int, int, int, int, int],
+                "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM sections),"
+                " (SELECT count(*) FROM chunks), (SELECT count(*) FROM code_blocks),"
+                " (SELECT count(*) FROM edges), (SELECT count(*) FROM edges WHERE leads IS NULL),"
+                " (SELECT count(*) FROM chunks c JOIN embeddings e USING (text_key)"
+                " WHERE e.model = ?), (SELECT count(*) FROM terms),"
+                " (SELECT count(DISTINCT community) FROM communities),"
+                " (SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM facets WHERE kind = ?)",
+                self._sql.model()[0],
+                SECRETS,
+            )[0]
         )
-        return Counts(*counts[0])
 
     def sizes(self) -> Sizes:
         """Count what the index holds, in a few numbers."""
@@ -330,10 +334,11 @@ class SqlTables(Struct, frozen=True):
         every = "SELECT d.id, size, mtime_ns, digest, settled FROM documents d"
         some = f"{every} JOIN json_each(?) ON d.id >= value AND d.id < value || {_LAST}"
         query, values = (every, ()) if "" in beginnings else (some, (json.dumps([*beginnings]),))
-        rows = self._sql.rows(tuple[str, int, int, str, int], query, *values)
         return {
             name: FileState(size, mtime_ns, digest, bool(settled))
-            for name, size, mtime_ns, digest, settled in rows
+            for name, size, mtime_ns, digest, settled in self._sql.rows(
+                tuple[str, int, int, str, int], query, *values
+            )
         }
 
     def documents(self) -> list[DocumentEntry]:
@@ -368,8 +373,9 @@ class SqlTables(Struct, frozen=True):
     def find(self, short: str) -> list[tuple[str, int, int]]:
         """Find what an abbreviated id can mean: document id, first and last line."""
         ends = (short, short + "g")  # after every hex digit
-        query = "SELECT id, text FROM documents WHERE short >= ? AND short < ?"
-        whole = self._sql.rows(tuple[str, str], query, *ends)
+        whole = self._sql.rows(
+            tuple[str, str], "SELECT id, text FROM documents WHERE short >= ? AND short < ?", *ends
+        )
         parts = self._sql.rows(
             tuple[str, int, int],
             "SELECT d.id, p.first_line, p.last_line FROM"
@@ -470,14 +476,17 @@ class SqlTables(Struct, frozen=True):
     def beginning(self, prefix: str, limit: int) -> list[str]:
         """List words of the documents that begin so, most frequent first."""
         begin = fold_word(prefix)
-        rows = self._sql.rows(
-            tuple[str],
-            "SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY count DESC, term LIMIT ?",
-            begin,
-            begin + _AFTER_ALL,
-            max(0, limit),
-        )
-        return [row[0] for row in rows]
+        return [
+            term
+            for (term,) in self._sql.rows(
+                tuple[str],
+                "SELECT term FROM terms WHERE term >= ? AND term < ?"
+                " ORDER BY count DESC, term LIMIT ?",
+                begin,
+                begin + _AFTER_ALL,
+                max(0, limit),
+            )
+        ]
 
     def spelled_like(self, word: str, limit: int) -> list[str]:
         """List words that are spelled nearly so, nearest first, then most frequent."""

@@ -266,8 +266,9 @@ def upgrade(connection: sqlite3.Connection) -> None:
         for statement in schema_file(SCHEMA_FILES[1]).split(";"):
             connection.execute(statement)
         connection.execute("UPDATE embeddings SET checksum = sum_of(vector)")
-        keys = [key for (key,) in connection.execute("SELECT key FROM documents")]
-        keep_document_sums(connection, keys)
+        keep_document_sums(
+            connection, [key for (key,) in connection.execute("SELECT key FROM documents")]
+        )
         connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
         connection.execute("COMMIT")
     except BaseException:

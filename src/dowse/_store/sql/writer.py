@@ -352,15 +352,15 @@ class TableWriter:
         """Keep vectors by text key, and give them to the chunks that have such a text."""
         for key, vector in vectors.items():
             kept = encode_vector(vector, dimensions)
-            changed = self._connection.execute(
+            if self._connection.execute(
                 "INSERT INTO embeddings (model, text_key, vector, checksum) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (model, text_key) DO UPDATE SET vector = excluded.vector,"
                 " checksum = excluded.checksum WHERE embeddings.vector != excluded.vector",
                 (model, key, kept, sum_of(kept)),
-            ).rowcount
-            if changed:
-                chunks = self._column("SELECT key FROM chunks WHERE text_key = ?", key)
-                self._journal(chunks, terms=False)
+            ).rowcount:
+                self._journal(
+                    self._column("SELECT key FROM chunks WHERE text_key = ?", key), terms=False
+                )
 
     def finish(self) -> None:
         """Resolve the links that the change concerns, and count words up and down."""
@@ -381,14 +381,15 @@ class TableWriter:
 
     def leaves_waiting(self, model: str) -> bool:
         """Tell whether a chunk that it stored has no vector of a model."""
-        row = self._row(
-            "SELECT 1 FROM journal j JOIN chunks c ON c.key = j.chunk WHERE j.generation = ?"
-            " AND NOT EXISTS"
-            " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)",
-            self._generation,
-            model,
+        return bool(
+            self._row(
+                "SELECT 1 FROM journal j JOIN chunks c ON c.key = j.chunk WHERE j.generation = ?"
+                " AND NOT EXISTS"
+                " (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.text_key = c.text_key)",
+                self._generation,
+                model,
+            )
         )
-        return row is not None
 
     def _leads(self, document: int) -> set[int]:
         """List the documents that the links of a document lead to."""
@@ -413,21 +414,23 @@ class TableWriter:
 
     def _put_document(self, indexed: IndexedDocument) -> int:
         document = indexed.chunked.document
-        row = self._row(
-            "INSERT INTO documents"
-            " (id, short, size, mtime_ns, digest, settled, modified, fields, body, text) VALUES"
-            " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-            " size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,"
-            " settled = excluded.settled, modified = excluded.modified, fields = excluded.fields,"
-            " body = excluded.body, text = excluded.text RETURNING key",
-            document.id,
-            short_id(document.id),
-            *_state_columns(indexed.state, document.fields),
-            msgspec.json.encode(document.fields).decode(),
-            document.body,
-            document.text,
+        return int(
+            self._row(
+                "INSERT INTO documents"
+                " (id, short, size, mtime_ns, digest, settled, modified, fields, body, text) VALUES"
+                " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest,"
+                " settled = excluded.settled, modified = excluded.modified,"
+                " fields = excluded.fields, body = excluded.body, text = excluded.text"
+                " RETURNING key",
+                document.id,
+                short_id(document.id),
+                *_state_columns(indexed.state, document.fields),
+                msgspec.json.encode(document.fields).decode(),
+                document.body,
+                document.text,
+            )[0]
         )
-        return int(row[0])
 
     def _put_parts(self, key: int, chunked: ChunkedDocument) -> list[ChunkKey]:
         document = chunked.document
