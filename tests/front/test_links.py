@@ -9,15 +9,6 @@ from pathlib import Path
 import pytest
 
 from command_line import Dowse
-from dowse._interfaces.cli.commands.documents import as_dot
-from dowse._model import DocumentEntry, Edge, Fields, Link
-from dowse._search.listing import LinkGraph
-
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_ATTRIBUTES = rf"(?: \[\w+=(?:{_STRING}|\w+)(?:, \w+=(?:{_STRING}|\w+))*\])?"
-_STATEMENT = re.compile(rf"  (?:{_STRING}(?: -> {_STRING})?|graph|node){_ATTRIBUTES};")
-_NODE = re.compile(rf"  ({_STRING}) \[")
-_EDGE = re.compile(rf"  ({_STRING}) -> ({_STRING})")
 
 
 @pytest.mark.usefixtures("notes")
@@ -61,7 +52,7 @@ def test_a_document_on_its_own(home: Path, dowse: Dowse) -> None:
 @pytest.mark.usefixtures("notes")
 def test_the_graph_as_json(dowse: Dowse) -> None:
     shape = dowse("graph").json
-    assert shape == dowse("graph", "--json").json == dowse("graph", "--format", "json").json
+    assert shape == dowse("graph", "--json").json
     ids = [one["id"] for one in shape["documents"]]
     assert ids == sorted(ids)
     assert {one["community"] for one in shape["documents"] if one["id"] == "lonely.md"} == {None}
@@ -74,44 +65,11 @@ def test_the_graph_as_json(dowse: Dowse) -> None:
 
 
 @pytest.mark.usefixtures("notes")
-def test_the_graph_for_graphviz(dowse: Dowse) -> None:
-    out = dowse("graph", "--format", "dot").out
-    assert out == dowse("graph", "--format", "dot").out
-    first, *statements, last = out.splitlines()
-    assert (first, last) == ('digraph "notes" {', "}")
-    assert all(_STATEMENT.fullmatch(one) for one in statements), statements
-    nodes = {match[1] for one in statements if (match := _NODE.match(one))}
-    ends = {end for one in statements if (match := _EDGE.match(one)) for end in match.groups()}
-    assert ends <= nodes
-    assert '"/nowhere at all"' in nodes
-    assert "fillcolor=" in out
-
-
-def test_no_title_breaks_out_of_its_quotes() -> None:
-    ugly = ['a"b', "a\\", 'a\\"b', "two\nlines", "tab\tand\r", "\x1b[31m", "雨", ""]
-    entries = tuple(
-        DocumentEntry(f"{name}.md", "0" * 8, Fields(title=name), 0.0, 1, 1, 1) for name in ugly
-    )
-    edges = tuple(
-        Edge(one.id, Link("wikilink", name, "", name, 1), None)
-        for one, name in zip(entries, reversed(ugly), strict=True)
-    )
-    out = as_dot(LinkGraph(entries, {entries[0].id: 40}, edges), 'pro"ject')
-    first, *statements, last = out.split("\n")[:-1]
-    assert (first, last) == ('digraph "pro\\"ject" {', "}")
-    assert all(_STATEMENT.fullmatch(one) for one in statements), statements
-    assert "fillcolor=5" in out
-    assert "\x1b" not in out
-
-
-@pytest.mark.usefixtures("notes")
 def test_the_graph_goes_into_a_file(home: Path, dowse: Dowse) -> None:
     result = dowse("graph", "-o", home / "graph.json")
     assert (result.code, result.out) == (0, "")
     assert "written to" in result.err
     assert json.loads((home / "graph.json").read_text("utf-8")) == dowse("graph").json
-    assert dowse("graph", "-o", home / "graph.dot", "--format", "dot").code == 0
-    assert (home / "graph.dot").read_text("utf-8").startswith("digraph")
 
 
 def test_a_document_is_never_written_over(notes: Path, home: Path, dowse: Dowse) -> None:
@@ -132,9 +90,3 @@ def test_another_file_is_written_over_only_on_request(home: Path, dowse: Dowse) 
     assert (home / "graph.json").read_text("utf-8") == "precious"
     assert dowse("graph", "-o", home / "graph.json", "--force").code == 0
     assert json.loads((home / "graph.json").read_text("utf-8"))["documents"]
-
-
-@pytest.mark.usefixtures("notes")
-def test_formats_of_the_graph_contradict(dowse: Dowse) -> None:
-    assert dowse("graph", "--json", "--format", "dot").code == 2
-    assert dowse("graph", "--format", "svg").code == 2

@@ -81,7 +81,6 @@ def test_a_document_cannot_steer_the_terminal(vault: Path, dowse: Dowse) -> None
         ["answer", "restore owned red"],
         ["related", "evil"],
         ["graph"],
-        ["graph", "--format", "dot"],
         ["get", "evil.md"],
         ["ls", "--long"],
     ):

@@ -115,13 +115,9 @@ def _filled(template: str, path: str, line: int) -> str:
 
 
 def _split(command: str) -> list[str]:
-    words = shlex.shlex(command, posix=True)
-    words.whitespace_split = True
-    words.commenters = ""
-    if sys.platform == "win32":
-        words.escape = ""  # a part of paths such as C:\Tools\code.exe
     try:
-        return list(words)
+        # On Windows, a backslash is a part of paths such as C:\Tools\code.exe.
+        return shlex.split(command.replace("\\", r"\\") if sys.platform == "win32" else command)
     except ValueError as error:
         raise UsageError(
             f"The editor {command!r} cannot be read: {error}.",

@@ -136,8 +136,7 @@ class Parameter(Struct, frozen=True):
             "integer": is_number and isinstance(value, int) and not isinstance(value, bool),
             "number": is_number and not isinstance(value, bool),
         }.get(self.kind, are_texts and len(texts) >= self.low)
-        is_list = self.kind in {"texts", "assignments"}
-        if not fits or isinstance(value, list) != is_list:
+        if not fits or isinstance(value, list) != self.is_list:
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         if any("\0" in str(one) for one in texts):
             raise Malformed(f"{self.name} has a NUL character.", "Remove it.")
@@ -152,7 +151,7 @@ class Parameter(Struct, frozen=True):
             else one
             for one in texts
         ]
-        return whole if is_list else whole[0]
+        return whole if self.is_list else whole[0]
 
     # ── Describing ───────────────────────────────────────────────────────────
 
@@ -217,11 +216,9 @@ def check_arguments(
                 NAMES_FOR_MODELS.get(row.name, row.name) if guessed else row.name for row in rows
             ]
             near = difflib.get_close_matches(name[:100], names, n=1)
-            meant = f"Did you mean {near[0]}? " if near else ""
-            if former := suggested("parameter", name):
-                meant = f"{former} "
+            meant = suggested("parameter", name) or (f"Did you mean {near[0]}?" if near else "")
             listed = f"Known: {', '.join(names)}." if names else "It takes none."
-            raise Malformed(f"There is no parameter {shown(name)}.", f"{meant}{listed}")
+            raise Malformed(f"There is no parameter {shown(name)}.", f"{meant} {listed}".lstrip())
         if row.name in values:
             other = name if name != row.name else next(one for one in given if one in row.aliases)
             raise Malformed(f"{other} is another name of {row.name}.", "Use one.")

@@ -228,14 +228,18 @@ def _not_of_a_search(name: str) -> BadSettings:
 
 def of_an_index(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the changes that an index is built with, also when a preset has them."""
-    named = _with_preset(Layer("arguments", changes)).items()
-    return {name: value for name, (value, _) in named if not is_of_a_search(name)}
+    return {
+        name: value
+        for name, (value, _) in _with_preset(Layer("arguments", changes)).items()
+        if not is_of_a_search(name)
+    }
 
 
 def built_otherwise(settings: Settings, changes: Mapping[str, Any]) -> list[str]:
     """List the settings of an index in which the preset of a search differs from these."""
-    built = of_an_index(changes).items()
-    return sorted(name for name, value in built if settings.value(name) != value)
+    return sorted(
+        name for name, value in of_an_index(changes).items() if settings.value(name) != value
+    )
 
 
 def _with_preset(layer: Layer) -> dict[str, tuple[Any, str]]:

@@ -92,8 +92,9 @@ def read_local(
     if strange:
         named = [f"name the project {shown(table.name)}"] if table.name is not None else []
         withheld = (*named, *(f"read {root}" for root in roots if root != home), *wishes.values())
-        nothing = Layer(layer.origin, {})
-        return LocalFile(path, None, (home,), (), nothing, withheld, (), digest, strange)
+        return LocalFile(
+            path, None, (home,), (), Layer(layer.origin, {}), withheld, (), digest, strange
+        )
     sensitive = [name for name in wishes if _is_sensitive(layer, name, present)]
     withheld = (*(f"read {root}" for root in outside), *(wishes[name] for name in sensitive))
     narrows = tuple(wishes[n] for n in wishes if consent(find_setting(n).declared) is FOR_FILES)
@@ -117,8 +118,11 @@ def _left_out(home: Path, roots: list[Path], present: Mapping[str, Any]) -> list
     from dowse._index.source.rules import Gate  # noqa: PLC0415  few files name roots
 
     gate = Gate(str(home), combine([Layer("config.toml", present)])[0].read)
-    places = [(root, root.relative_to(home).as_posix()) for root in roots]
-    return [root for root, below in places if not gate.reaches(below, is_folder=not root.is_file())]
+    return [
+        root
+        for root in roots
+        if not gate.reaches(root.relative_to(home).as_posix(), is_folder=not root.is_file())
+    ]
 
 
 def _is_sensitive(layer: Layer, name: str, present: Mapping[str, Any]) -> bool:

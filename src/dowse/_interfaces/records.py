@@ -279,8 +279,7 @@ def document_list(
     offset: int = 0,
 ) -> _Record:
     """List a part of the documents that were found."""
-    shown = page_of(listed, limit, offset)
-    items = tuple(DocumentRecord.of(one, searched) for one in shown)
+    items = tuple(DocumentRecord.of(one, searched) for one in page_of(listed, limit, offset))
     return kind(searched.project.name, items, len(listed))
 
 
@@ -289,8 +288,9 @@ def counted_list(
 ) -> CountedListRecord:
     """List a part of the values of a filter."""
     found = list_values(searched.documents(), name, below)
-    items = tuple(page_of(found, limit, offset))
-    return CountedListRecord(searched.project.name, items, len(found))
+    return CountedListRecord(
+        searched.project.name, tuple(page_of(found, limit, offset)), len(found)
+    )
 
 
 def field_list(

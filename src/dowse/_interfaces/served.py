@@ -70,8 +70,7 @@ def is_same_user(link: socket.socket) -> bool:
     if not hasattr(socket, "SO_PEERCRED"):
         return True  # the socket's permissions must do
     credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    user: int = _CREDENTIALS.unpack(credentials)[1]
-    return user == os.getuid()
+    return bool(_CREDENTIALS.unpack(credentials)[1] == os.getuid())
 
 
 def is_own(scope: Mapping[str, Any]) -> bool:
@@ -147,8 +146,13 @@ class RunningServer:
     ) -> Iterator[tuple[dict[str, str], IO[bytes]]]:
         """Send a request of HTTP/1.0; give the headers of the answer, and what reads its body."""
         folder = quote_from_bytes(os.fsencode(Path.cwd().resolve()))
-        own = {"Host": "localhost", SETUP: setup_of_process(), FOLDER: folder}
-        said = {**own, **headers, "Content-Length": str(len(body))}
+        said = {
+            "Host": "localhost",
+            SETUP: setup_of_process(),
+            FOLDER: folder,
+            **headers,
+            "Content-Length": str(len(body)),
+        }
         head = "".join(f"{name}: {value}\r\n" for name, value in said.items())
         try:
             with socket.socket(socket.AF_UNIX) as link:

@@ -52,8 +52,11 @@ FOR_FILES = Consent(
 @cache
 def declared(options: type) -> dict[str, Any]:
     """Return the type of every option of a class, with all that is declared about it."""
-    hints = get_type_hints(options, include_extras=True)
-    return {name: hint for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+    return {
+        name: hint
+        for name, hint in get_type_hints(options, include_extras=True).items()
+        if hasattr(hint, "__metadata__")
+    }
 
 
 def meaning(hint: Any) -> str:

@@ -126,8 +126,7 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes]) -> None:
     with locked(path):
         for left in path.parent.glob(f".{glob.escape(path.name)}-*"):  # by a killed process
             left.unlink(missing_ok=True)
-        before = path.read_bytes() if path.exists() else None
-        replace_file(path, change(before))
+        replace_file(path, change(path.read_bytes() if path.exists() else None))
 
 
 @contextmanager
@@ -364,8 +363,12 @@ def secure(where: Locations) -> None:
 
 def open_to_others(where: Locations) -> list[Path]:
     """List what other users of the machine can reach of what should be private."""
-    trees = _private(where) if _HAS_RIGHTS else ()
-    return [path for tree in trees if _is_reachable(tree) for path in open_paths(tree)]
+    return [
+        path
+        for tree in (_private(where) if _HAS_RIGHTS else ())
+        if _is_reachable(tree)
+        for path in open_paths(tree)
+    ]
 
 
 def _private(where: Locations) -> Iterator[Path]:

@@ -32,7 +32,6 @@ class DowseRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002  the signature is LangChain's
         **asking: Any,
     ) -> list[Document]:
-        found = self.dowse.search(query, **{**self.asking, **asking})
         name = self.dowse.project.name
         return [
             Document(
@@ -40,5 +39,5 @@ class DowseRetriever(BaseRetriever):
                 page_content=hit.text,
                 metadata=metadata_of(hit, name, str(self.dowse.path_of(hit.document))),
             )
-            for hit in found.hits
+            for hit in self.dowse.search(query, **{**self.asking, **asking}).hits
         ]

@@ -36,8 +36,9 @@ class DowseRetriever(BaseRetriever):
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
     def _node(self, hit: Hit) -> TextNode:
-        path = str(self._dowse.path_of(hit.document))
-        metadata = metadata_of(hit, self._dowse.project.name, path)
+        metadata = metadata_of(
+            hit, self._dowse.project.name, str(self._dowse.path_of(hit.document))
+        )
         unread = [name for name in metadata if name not in _READ]
         return TextNode(
             id_=hit.id,

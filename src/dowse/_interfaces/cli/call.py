@@ -186,8 +186,10 @@ class Call:
 
     def remember(self, response: Response) -> None:
         """Keep the places of a response; if nothing can be written, nothing is kept."""
-        hits = response.hits or response.nearest
-        listed = {hit.rank: [hit.project, hit.document, hit.line] for hit in hits}
+        listed = {
+            hit.rank: [hit.project, hit.document, hit.line]
+            for hit in response.hits or response.nearest
+        }
         with suppress(OSError):
             make_private_folder(self._results.parent)
             replace_file(self._results, json.dumps(listed).encode())
@@ -332,8 +334,9 @@ class LazyGroup(Group):
         cmd_name = self.aliases.get(cmd_name, cmd_name)
         if cmd_name not in self._summaries:
             return None
-        name = self._modules.get(cmd_name, cmd_name)
-        module = import_module(f"dowse._interfaces.cli.commands.{name}")
+        module = import_module(
+            f"dowse._interfaces.cli.commands.{self._modules.get(cmd_name, cmd_name)}"
+        )
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 

@@ -71,8 +71,12 @@ def render(
     """
     body = read_frontmatter(text).body if first_line == 1 else 0
     above = first_line - 1 + text.count("\n", 0, body)
-    until = time.monotonic() + seconds
-    context = {"project": project, "targets": targets, "above": above, "until": until}
+    context = {
+        "project": project,
+        "targets": targets,
+        "above": above,
+        "until": time.monotonic() + seconds,
+    }
     try:
         rendered = _markdown().render(text[body:], context)
     except (_TooSlow, RecursionError):
@@ -179,10 +183,9 @@ def _show_signs(state: StateCore) -> None:
                 token.children, rest = texts[:end], texts[end + 1 :]
                 first_line, after = shown[-2].map or (0, 0)
                 shown[-2].map = [first_line, first_line + 1]
-                opening = Token("paragraph_open", "p", 1, block=True, map=[first_line + 1, after])
                 shown += [
                     Token("paragraph_close", "p", -1, block=True),
-                    opening,
+                    Token("paragraph_open", "p", 1, block=True, map=[first_line + 1, after]),
                     Token("inline", "", 0, children=rest),
                 ]
         if task:
@@ -265,8 +268,8 @@ def _picture(shown: str, source: str) -> str:
     with suppress(ValueError):  # brackets that are no address
         address = urlsplit(source)
         path = "" if address.scheme or address.netloc else unquote(address.path)
-    local = path if is_media(path) else ""
-    return f'<span data-image="{html.escape(local)}">{html.escape(shown)}</span>'
+    local = html.escape(path) if is_media(path) else ""
+    return f'<span data-image="{local}">{html.escape(shown)}</span>'
 
 
 def _of_html(match: re.Match[str]) -> str:
@@ -330,5 +333,8 @@ def _is_too_heavy(html: str) -> bool:
         elif open_elements and open_elements[-1] == name:
             open_elements.pop()
     deepest = begun if is_odd else deepest
-    is_much = deepest > _DEEPEST or deepest * html.count("<") > _MOST_WORK
-    return is_much or (is_odd and len(html) > _LONGEST_ODD)
+    return (
+        deepest > _DEEPEST
+        or deepest * html.count("<") > _MOST_WORK
+        or (is_odd and len(html) > _LONGEST_ODD)
+    )

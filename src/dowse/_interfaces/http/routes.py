@@ -170,10 +170,8 @@ def _route(
     """Add a function to the routes; without a `summary`, its docstring is that."""
 
     def add(run: _Run) -> _Run:
-        gives = get_type_hints(run)["return"]
-        ROUTES.append(
-            Route(method, path, takes, gives, summary or run.__doc__ or "", run, **options)
-        )
+        gives, said = get_type_hints(run)["return"], summary or run.__doc__ or ""
+        ROUTES.append(Route(method, path, takes, gives, said, run, **options))
         return run
 
     return add
@@ -491,8 +489,11 @@ def document(call: ApiCall) -> DocumentPageRecord:
         path = engine.path_of(meant.document)
         html = None
         if call["format"] == "html":
-            links = (edge for edge in engine.links(shown.document) if edge.source == shown.document)
-            targets = {edge.link.target: edge.target for edge in links}
+            targets = {
+                edge.link.target: edge.target
+                for edge in engine.links(shown.document)
+                if edge.source == shown.document
+            }
             html = render(shown.text, engine.project.name, targets, shown.first_line)
         return filled(
             DocumentPageRecord,
@@ -583,8 +584,9 @@ def folders(call: ApiCall) -> CountedListRecord:
 def fields(call: ApiCall) -> FieldListRecord:
     """List the fields of the frontmatter and their values."""
     with call.searched() as engine:
-        name = call.arguments.get("name")
-        return field_list(engine, name, call.paths, *call.part, values=call["values"])
+        return field_list(
+            engine, call.arguments.get("name"), call.paths, *call.part, values=call["values"]
+        )
 
 
 @_route(

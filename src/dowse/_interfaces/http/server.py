@@ -98,9 +98,12 @@ def application(
 
     def metrics(_: Request) -> Response:
         """Answer with the page for Prometheus, with the generations as they are now."""
-        projects = readiness(pool).projects
         pool.metrics.generation.replace(
-            {(one.project,): one.generation for one in projects if one.generation is not None}
+            {
+                (one.project,): one.generation
+                for one in readiness(pool).projects
+                if one.generation is not None
+            }
         )
         return Response(pool.metrics.page(counted()), headers={"Content-Type": CONTENT_TYPE})
 
@@ -164,8 +167,12 @@ class Observed:
             self._metrics.request_seconds.add(route, seconds=seconds)
             if status >= 400:
                 self._metrics.errors.add(scope.get(ERROR) or f"http_{status}")
-            taken = round(seconds * 1000, 1)
-            fields = {"method": method, "route": route, "status": status, "milliseconds": taken}
+            fields = {
+                "method": method,
+                "route": route,
+                "status": status,
+                "milliseconds": round(seconds * 1000, 1),
+            }
             _requests.info("%s %s %d", method, route, status, extra={"fields": fields})
 
 
@@ -180,8 +187,9 @@ class Watcher:
         self.event: Event | None = None
         self.error: DowseError | None = None
         self.failed_at = 0.0  # on the monotonic clock
-        name = f"dowse-watch-{project.name}"
-        self.thread = threading.Thread(target=self._run, args=(pool,), name=name, daemon=True)
+        self.thread = threading.Thread(
+            target=self._run, args=(pool,), name=f"dowse-watch-{project.name}", daemon=True
+        )
         self.thread.start()
 
     def _run(self, pool: EnginePool) -> None:
@@ -267,10 +275,9 @@ def access_for(
 
 def bind(host: str, port: int) -> socket.socket:
     """Open a socket that listens; raise `UsageError` when that cannot be."""
-    bare = host.strip("[]")
-    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((bare, port), family=family, backlog=_BACKLOG)
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"The server cannot listen on {host}, port {port}: {error}.",
@@ -462,8 +469,7 @@ class Server(uvicorn.Server):
             return one
 
         link.setblocking(False)
-        answering = self._loop.connect_accepted_socket(made, link)
-        asyncio.run_coroutine_threadsafe(answering, self._loop)
+        asyncio.run_coroutine_threadsafe(self._loop.connect_accepted_socket(made, link), self._loop)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what is under way."""

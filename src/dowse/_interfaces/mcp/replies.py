@@ -51,8 +51,9 @@ def tokens_of_structure(structured: Json) -> int:
 
 def tokens_of_text(text: str, links: Iterable[ResourceLink]) -> int:
     """Count what a model takes for the text of a reply and its links."""
-    linked = " ".join(f"{link.uri} {link.name} {link.title}" for link in links)
-    return count_tokens(text) + count_tokens(linked)
+    return count_tokens(text) + count_tokens(
+        " ".join(f"{link.uri} {link.name} {link.title}" for link in links)
+    )
 
 
 # ── Documents in replies ─────────────────────────────────────────────────────
@@ -60,8 +61,7 @@ def tokens_of_text(text: str, links: Iterable[ResourceLink]) -> int:
 
 def uri_of(project: str, document: str) -> str:
     """Return the address of a document."""
-    path = document.encode("utf-8", "surrogatepass")
-    return f"{SCHEME}{quote(project, safe='')}/{quote(path, safe='/')}"
+    return f"{SCHEME}{quote(project, safe='')}/{quote(document, errors='surrogatepass')}"
 
 
 def parse_uri(uri: str) -> tuple[str, str]:

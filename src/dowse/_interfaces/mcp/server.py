@@ -244,9 +244,10 @@ class _Handlers:
     async def list_resources(
         self, _: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        cursor = params.cursor if params else None
         try:
-            found, following = await self._aside(partial(page, self._projects, cursor))
+            found, following = await self._aside(
+                partial(page, self._projects, params.cursor if params else None)
+            )
         except DowseError as error:
             raise MCPError(types.INVALID_PARAMS, advised(error)) from error
         return types.ListResourcesResult(resources=found, next_cursor=following)
@@ -265,8 +266,10 @@ class _Handlers:
             project, document = parse_uri(uri)
             with self._projects.opened(self._projects.project(project)) as engine:
                 found = engine.get(document)
-                text = quoted(engine, found.document, found.first_line, found.text)
-                return media_type(found.document), text
+                return (
+                    media_type(found.document),
+                    quoted(engine, found.document, found.first_line, found.text),
+                )
 
         try:
             kind, text = await self._aside(read)
@@ -296,9 +299,9 @@ class _Handlers:
                 types.INVALID_PARAMS,
                 f"There is no prompt {params.name!r}. There is one: {_PROMPT.name}.",
             )
-        question = (params.arguments or {}).get("question", "").strip()
-        if not question:
-            question = "Tell me what my documents are about, with three examples."
+        question = (params.arguments or {}).get("question", "").strip() or (
+            "Tell me what my documents are about, with three examples."
+        )
         said = (
             f"{question}\n\nAnswer from my documents. {_named(self._names)} Call"
             " query_documents with the question, then once more in other words or with"
@@ -325,8 +328,7 @@ def page(projects: VisibleProjects, cursor: str | None) -> tuple[list[types.Reso
 
     A cursor is the address of the last document listed, so that it holds while documents change.
     """
-    after = parse_uri(cursor) if cursor else ("", "")
-    found = list(islice(_entries(projects, after), _PAGE + 1))
+    found = list(islice(_entries(projects, parse_uri(cursor) if cursor else ("", "")), _PAGE + 1))
     shown = [
         types.Resource(
             uri=uri_of(project, entry.id),
@@ -385,9 +387,8 @@ def mcp_sessions(pool: EnginePool, *, compat: bool = False) -> StreamableHTTPSes
     That server decides who may call: its Host, Origin and token checks.
     """
     named = {one.name: pool.workspace.description(one) for one in pool.projects()}
-    visible = VisibleProjects(lambda: pool, pool.only)
     return _Sessions(
-        build_server(visible, introduced(named), compat=compat),
+        build_server(VisibleProjects(lambda: pool, pool.only), introduced(named), compat=compat),
         session_idle_timeout=600.0,  # clients open a new one by themselves
         max_sessions=200,
         max_request_body_size=1_000_000,  # a query and its filters take a few hundred
@@ -409,8 +410,9 @@ def serve_stdio(
     """
     # The loop could not end while a thread waits for the next line of stdin.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
-    projects = VisibleProjects(open_pool, pinned)
-    server = build_server(projects, introduced(described), compat=compat, shares=True)
+    server = build_server(
+        VisibleProjects(open_pool, pinned), introduced(described), compat=compat, shares=True
+    )
 
     # What is printed must reach stderr before stdout is given back at the end: line by line.
     if isinstance(sys.stdout, io.TextIOWrapper):

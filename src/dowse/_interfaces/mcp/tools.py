@@ -240,14 +240,15 @@ def _text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
     counts = ", ".join(f"{stage} {left}" for stage, left in _changes(response).items())
     told = f"Candidates left after each stage: {counts}. Merged: {response.merged}."
     titles = {(hit.project, hit.document): hit.title for hit in response.hits}
-    links = tuple(link_to(*place, title) for place, title in titles.items())
-    return f"{QUOTED}\n\n{as_markdown(with_projects(shown))}\n{told}\n", links
+    return (
+        f"{QUOTED}\n\n{as_markdown(with_projects(shown))}\n{told}\n",
+        tuple(link_to(*place, title) for place, title in titles.items()),
+    )
 
 
 def _changes(response: Response) -> dict[str, int]:
     """Keep the stages that changed how many candidates there are, each with what it left."""
-    before = [0, *response.counts.values()]
-    stages = zip(response.counts.items(), before, strict=False)
+    stages = zip(response.counts.items(), [0, *response.counts.values()], strict=False)
     return {stage: left for (stage, left), last in stages if left != last} or {"retrieve": 0}
 
 
@@ -277,8 +278,9 @@ def _compact_text(response: Response) -> tuple[str, tuple[ResourceLink, ...]]:
         project = f"{hit.project}: " if hit.project != response.project else ""
         place = coded(f"{visible_line(hit.document)}:{hit.line}")
         context = f" ({hit.context})" if hit.context else ""
-        told = f"{coded(hit.title)} {coded(hit.text)}{context}"
-        lines.append(f"- {project}{place} {hit.match}: {told}")
+        lines.append(
+            f"- {project}{place} {hit.match}: {coded(hit.title)} {coded(hit.text)}{context}"
+        )
     return "\n".join(lines) + "\n", ()
 
 
@@ -385,8 +387,9 @@ def _passages_within(budget: int, found: list[tuple[str, Passage]], notices: lis
             "passages": passages,
             "notices": told,
         }
-        said = "\n\n".join([*_heading(told), *parts]) + "\n"
-        return Reply(structured, said, tuple(links.values()))
+        return Reply(
+            structured, "\n\n".join([*_heading(told), *parts]) + "\n", tuple(links.values())
+        )
 
     whole = reply(sum(count_tokens(one.text) for _, one in found))
 
@@ -509,8 +512,12 @@ def recent(projects: VisibleProjects, arguments: Arguments) -> Reply:
             "total": len(every),
             "notices": projects.unfinished(searched),
         }
-    heading = f"\n{len(shown)} of {len(every)} documents, newest first:"
-    lines = [*_heading(structured["notices"]), heading, *map(_document_line, shown), ""]
+    lines = [
+        *_heading(structured["notices"]),
+        f"\n{len(shown)} of {len(every)} documents, newest first:",
+        *map(_document_line, shown),
+        "",
+    ]
     return Reply(structured, "\n".join(lines))
 
 
@@ -579,8 +586,14 @@ def _state(projects: VisibleProjects, project: Project) -> Json:
     with engine.hold():
         status = engine.status()
         missing = list(missing_abilities(engine)) if status.stamp else []
-    away = [str(root) for root in project.roots if not root.exists()]
-    notices = [*status.notices, *(f"{root} is not here; what was indexed stays." for root in away)]
+    notices = [
+        *status.notices,
+        *(
+            f"{root} is not here; what was indexed stays."
+            for root in project.roots
+            if not root.exists()
+        ),
+    ]
     job = projects.pool.job(project.name)
     if (job is None or job.ended.is_set()) and not notices and not status.up_to_date:
         notices += filter(None, [projects.failure(project.name)])  # before it is tried once more

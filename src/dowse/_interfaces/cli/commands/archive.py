@@ -38,8 +38,7 @@ def export_command(call: Call, file: Path, force: bool) -> None:
             call.workspace, call.select(), real_path(file), overwrite=force, announce=announce
         )
     held = f"{counted(exported.documents, 'document')}, {counted(exported.chunks, 'chunk')}"
-    summary = f"{short_path(Path(exported.file))}: {held}, {size(exported.bytes)}."
-    call.answer(exported, summary)
+    call.answer(exported, f"{short_path(Path(exported.file))}: {held}, {size(exported.bytes)}.")
     call.remark(*exported.notices)
 
 
@@ -90,9 +89,10 @@ def import_command(call: Call, file: Path, roots: tuple[Path, ...], replace: boo
         )
     name, counts = imported.project.name, imported.counts
     held = f"{counted(counts.documents, 'document')}, {counted(counts.chunks, 'chunk')}"
-    summary = f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS"
-    project = ProjectRecord.of(imported.project, call.workspace)
-    call.answer(ImportRecord(project, counts, imported.notices), summary)
+    call.answer(
+        ImportRecord(ProjectRecord.of(imported.project, call.workspace), counts, imported.notices),
+        f"{name}: {held}. Search it with: dowse search -p {quote(name)} WORDS",
+    )
     call.remark(*imported.notices)
 
 

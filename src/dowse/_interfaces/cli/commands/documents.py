@@ -37,7 +37,7 @@ from dowse._interfaces.served import ask
 from dowse._model import Neighbour, Passage, Related
 from dowse._project.outputs import check_output, write_output
 from dowse._project.registry import ALL
-from dowse._search.listing import SORTS, Counted, Filter, LinkGraph, Sort
+from dowse._search.listing import SORTS, Counted, Filter, Sort
 from dowse._text.file_names import CONVERTED, kind_of
 from dowse._util.files import real_path, short_path
 from dowse._util.messages import counted, safe, size
@@ -85,8 +85,10 @@ def get_command(call: Call, references: tuple[str, ...], numbered: bool) -> None
         text = one.text
         if numbered:
             digits = len(str(one.last_line))
-            lines = enumerate(text.split("\n"), one.first_line)
-            text = "\n".join(f"{number:>{digits}}  {written}" for number, written in lines)
+            text = "\n".join(
+                f"{number:>{digits}}  {written}"
+                for number, written in enumerate(text.split("\n"), one.first_line)
+            )
         if call.out.is_terminal:
             is_whole = one.last_line - one.first_line + 1 == one.total_lines
             place = "" if is_whole else f":{one.first_line}-{one.last_line}"
@@ -194,10 +196,11 @@ def open_command(call: Call, reference: str, editor: str, only_print: bool) -> N
         chosen = editor or engine.settings.open.editor
     if not path.exists():
         raise NotFound(f"{path} is not there any more.", "Update the index with: dowse index")
-    run = editor_command(path, line, chosen)
     if kind_of(path.name) in CONVERTED and "://" not in chosen:
         # An editor shows text, and lines of other files are not their own: the system opens it.
         run = editor_command(path, line, environment={})
+    else:
+        run = editor_command(path, line, chosen)
     if not only_print:
         _run(run)
     if call.json:
@@ -236,12 +239,6 @@ def _run(command: list[str]) -> None:
 
 @click.command(cls=Command, record=GraphRecord)
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["json", "dot"]),
-    help="JSON (the default), or the language of Graphviz.",
-)
-@click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -250,66 +247,28 @@ def _run(command: list[str]) -> None:
 )
 @click.option("--force", is_flag=True, help="Overwrite a file that is there already.")
 @pass_call
-def graph_command(call: Call, form: str | None, output: Path | None, force: bool) -> None:
+def graph_command(call: Call, output: Path | None, force: bool) -> None:
     """Export the documents and the links between them.
 
-    In DOT, colours tell communities apart, and a link that leads nowhere ends in a dashed node.
+    It is one JSON document.
 
     Examples:
       dowse graph | jq -r ".edges[] | select(.target == null) | .written"
-      dowse graph --format dot | dot -Tsvg > graph.svg
-      dowse graph --format dot -o ~/graph.dot
+      dowse graph -o ~/graph.json
     """
-    form = call.choose_format(form)
     if output:
         output = check_output(call.workspace, real_path(output), force=force)
     with call.open() as engine:
         graph = engine.graph()
-    name = engine.project.name
-    data = as_dot(graph, name).encode() if form == "dot" else as_json(GraphRecord.of(graph, name))
+    data = as_json(GraphRecord.of(graph, engine.project.name))
     if output:
         write_output(call.workspace, output, data, force=force)
-        held = (
-            f"{counted(len(graph.documents), 'document')} and {counted(len(graph.edges), 'link')}"
-        )
-        call.remark(f"{held} written to {short_path(output)}")
+        documents, links = counted(len(graph.documents), "document"), len(graph.edges)
+        call.remark(f"{documents} and {counted(links, 'link')} written to {short_path(output)}")
     elif call.out.is_terminal:
         call.out.write(safe(data.decode()))
     else:
         call.out.write_bytes(data)
-
-
-_COLOURS = 12  # of the scheme set312
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": " ", "\t": " "})
-
-
-def as_dot(graph: LinkGraph, name: str) -> str:
-    """Write the graph in the language of Graphviz, coloured by community.
-
-    A link that leads nowhere ends in a dashed node, whose name begins with a slash, as no id does.
-    """
-    lines = [
-        f"digraph {_quoted(name)} {{",
-        "  graph [overlap=false];",
-        '  node [shape=box, style="rounded,filled", colorscheme=set312, fillcolor=white];',
-    ]
-    for document in graph.documents:
-        community = graph.communities.get(document.id)
-        colour = "" if community is None else f", fillcolor={community % _COLOURS + 1}"
-        lines.append(f"  {_quoted(document.id)} [label={_quoted(document.fields.title)}{colour}];")
-    missing = sorted({edge.link.target for edge in graph.edges if edge.target is None})
-    lines += [f"  {_quoted(f'/{one}')} [label={_quoted(one)}, style=dashed];" for one in missing]
-    for edge in graph.edges:
-        looks = [f"label={_quoted(edge.link.label)}"] if edge.link.label else []
-        looks += ["style=dotted"] if edge.target is None else []
-        look = f" [{', '.join(looks)}]" if looks else ""
-        end = f"/{edge.link.target}" if edge.target is None else edge.target
-        lines.append(f"  {_quoted(edge.source)} -> {_quoted(end)}{look};")
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return f'"{safe(text.translate(_ESCAPES))}"'
 
 
 # ── Lists: documents, and values with counts ────────────────────────────────────
@@ -405,8 +364,9 @@ def ls_command(
     if not set(glob) & set("*?["):
         glob = glob.removeprefix("./") + "*"
     with call.open_to_search() as searched:
-        listed = searched.listed(sort, since)
-        found = [one for one in listed if fnmatch.fnmatchcase(one.entry.id, glob)]
+        found = [
+            one for one in searched.listed(sort, since) if fnmatch.fnmatchcase(one.entry.id, glob)
+        ]
         if pattern and not found:
             raise NotFound(f"No document matches {pattern!r}.", "List all of them with: dowse ls")
         record = document_list(DocumentsRecord, searched, found, limit)
@@ -433,8 +393,9 @@ def recent_command(call: Call, since: str, path: tuple[str, ...], limit: int) ->
       dowse recent --since 2025-06-30 -n 100 --json
     """
     with call.open_to_search() as searched:
-        newest = searched.listed("modified", since, path)
-        found = document_list(DocumentListRecord, searched, newest, limit)
+        found = document_list(
+            DocumentListRecord, searched, searched.listed("modified", since, path), limit
+        )
     rows = [
         (one.modified[:10], (_place(one, found.project), "cyan"), (one.title, "dim"))
         for one in found.items

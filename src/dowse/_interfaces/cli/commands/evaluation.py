@@ -118,8 +118,9 @@ def eval_command(
         if set_ is not None:
             collection = read_collection(real_path(set_))
             collection = sample(collection, queries) if queries else collection
-            opened = partial(open_bench, call.workspace, collection)
-            record = evaluate(collection, sides, opened, announce)
+            record = evaluate(
+                collection, sides, partial(open_bench, call.workspace, collection), announce
+            )
         else:
             with call.open(announce) as engine:
                 with engine.read() as reading:

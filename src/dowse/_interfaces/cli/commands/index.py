@@ -187,8 +187,11 @@ def _summary(report: IndexReport) -> str:
 
 def _draw_left_out(report: IndexReport, width: int | None, *, verbose: bool) -> Iterator[Text]:
     """Draw a line for each kind of file that is not read here, and name the other files."""
-    foreign = [item for item in report.left_out if not item.lost]
-    kinds = Counter((posixpath.splitext(item.id)[1].lower(), item.reason) for item in foreign)
+    kinds = Counter(
+        (posixpath.splitext(item.id)[1].lower(), item.reason)
+        for item in report.left_out
+        if not item.lost
+    )
     for (ending, reason), count in sorted(kinds.items()):
         what = counted(count, f"{ending} file" if ending else "file")
         yield from sentence(width, (f"{what} left out: ", "yellow"), reason)
@@ -306,11 +309,15 @@ def draw_status(status: Status, width: int | None) -> list[Text]:
     for root in status.roots:
         folder: Part = short_path(root)
         if not Path(root).exists():
-            said = f"{folder} is not here. If it has moved: dowse project move {project} FOLDER"
-            folder = (said, "yellow")
+            folder = (
+                f"{folder} is not here. If it has moved: dowse project move {project} FOLDER",
+                "yellow",
+            )
         if root in status.imported:
-            what = f"{Path(root).stem}: not on this machine, its text comes from an import"
-            folder = (what, "yellow")
+            folder = (
+                f"{Path(root).stem}: not on this machine, its text comes from an import",
+                "yellow",
+            )
         rows.append(("" if len(rows) > 1 else "Folder", folder))
     files = counted(status.unread, "file")
     unread = f"{files} could not be read; why: dowse index -p {project}" if status.unread else ""
@@ -336,13 +343,13 @@ def _state_of(status: Status) -> Part:
     if status.up_to_date and status.indexed:
         return "up to date", "green"
     changes, chunks = status.freshness, status.counts
+    if status.project == ALL:
+        return "not up to date", "yellow"
     counts = ((changes.new, "new"), (changes.changed, "changed"), (changes.deleted, "deleted"))
     changed = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     state = f"{changed} since the last run" if status.indexed else "not indexed yet"
     if status.indexed and not changed:
         state = f"{counted(chunks.chunks - chunks.embedded, 'chunk')} not embedded yet"
-    if status.project == ALL:
-        return "not up to date", "yellow"
     return f"{state}: dowse index -p {quote(status.project)}", "yellow"
 
 
@@ -372,5 +379,7 @@ def reset_command(call: Call, yes: bool) -> None:
         name = engine.project.name
         call.require_yes(f"Empty the index of {name}?", yes=yes)
         engine.reset()
-    said = f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}"
-    call.answer(ResetRecord(name), said)
+    call.answer(
+        ResetRecord(name),
+        f"The index of {name} is empty. Fill it with: dowse index -p {quote(name)}",
+    )

@@ -359,8 +359,10 @@ def write(change: Change, command: str) -> str | None:
     if change.before is None:
         replace_file(path, change.after, mode=PRIVATE_FILE)
         return None
-    ends = chain([""], (f"-{number}" for number in count(2)))
-    copies = (path.with_name(f"{path.name}.before-dowse{end}") for end in ends)
+    copies = (
+        path.with_name(f"{path.name}.before-dowse{end}")
+        for end in chain([""], (f"-{number}" for number in count(2)))
+    )
     backup = next(copy for copy in copies if not copy.exists())  # the oldest copy is kept too
     mode = stat.S_IMODE(path.stat().st_mode)
     replace_file(backup, change.before, mode=mode)

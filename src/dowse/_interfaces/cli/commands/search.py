@@ -183,8 +183,10 @@ def _data(name: str, response: Response, here: Path) -> bytes:
     files = [Path(hit.path) for hit in response.hits]
     lines = [os.fspath(path) for path in dict.fromkeys(files)]
     if name == "grep":
-        shown = [path.relative_to(here) if path.is_relative_to(here) else path for path in files]
-        lines = list(map(grep_line, response.hits, map(str, shown)))
+        lines = [
+            grep_line(hit, str(path.relative_to(here) if path.is_relative_to(here) else path))
+            for hit, path in zip(response.hits, files, strict=True)
+        ]
     return b"".join(os.fsencode(one) + b"\n" for one in lines)
 
 
@@ -194,8 +196,11 @@ def _tokens(name: str, explain: bool, response: Response) -> int:
         return tokens_of_texts(response)
     if name == "md":
         return count_tokens(as_markdown(response))
-    drawn = draw_response(response, None, full=True, explain=explain)
-    return count_tokens("".join(f"{line.plain}\n" for line in drawn))
+    return count_tokens(
+        "".join(
+            f"{line.plain}\n" for line in draw_response(response, None, full=True, explain=explain)
+        )
+    )
 
 
 @click.command(cls=Command, record=Response)
@@ -217,9 +222,9 @@ def answer_command(call: Call, request: SearchRequest) -> None:
       dowse answer --set answer.sentences=5 "why do the masts carry no SIM card"
     """
     writer = {name: request.changes[name] for name in OF_THE_WRITER & request.changes.keys()}
-    others = {name: value for name, value in request.changes.items() if name not in writer}
     if (found := ask(call, "answer", Response)) is None:
         with call.progress() as announce, call.open_to_search(announce, writer) as engine:
+            others = {name: one for name, one in request.changes.items() if name not in writer}
             found = engine.answer(replace(request, changes=others))
             found = with_paths(found, engine) if call.json else found
     record = within_texts(found, request.max_tokens)
@@ -351,8 +356,16 @@ def draw_hits(
             bar, word = "▰" * cells + "▱" * (len(_BARS) - cells) + " ", f"{hit.match:<{_WORD}}"
         remarks = (f"{hit.score:.2f}" if explain else "", hit.reason)
         remarked = "".join(f"  {remark}" for remark in remarks if remark)
-        title = (word, "bold"), "  ", (hit.title, "bold"), _stale(hit), (remarked, "dim")
-        yield from sentence(width, f"{hit.rank:>2}  ", (bar, "green"), *title)
+        yield from sentence(
+            width,
+            f"{hit.rank:>2}  ",
+            (bar, "green"),
+            (word, "bold"),
+            "  ",
+            (hit.title, "bold"),
+            _stale(hit),
+            (remarked, "dim"),
+        )
         lines = f"{hit.first_line}-{hit.last_line}" if full else f"{hit.line}"
         yield from _draw_place(hit, lines, width, Path(hit.path).as_uri() if links else "")
         yield from sentence(width, (hit.context, "dim"), indent=_INDENT) if hit.context else []
@@ -425,9 +438,14 @@ def draw_trace(
     rows: list[tuple[Part, ...]] = []
     for place in trace.places:
         rank = place.rank or ranked.get(place.strategy)
-        where = f"place {rank:,}" if rank else "further back"
-        score = f"score {place.score:.3f}"
-        rows.append((place.strategy, where, score, f"gives {place.contribution:.4f}"))
+        rows.append(
+            (
+                place.strategy,
+                f"place {rank:,}" if rank else "further back",
+                f"score {place.score:.3f}",
+                f"gives {place.contribution:.4f}",
+            )
+        )
         ranked.pop(place.strategy, None)
     rows += [
         (one.strategy, f"place {one.rank:,}", f"score {one.score:.3f}", "not handed over")

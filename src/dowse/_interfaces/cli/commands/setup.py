@@ -223,7 +223,4 @@ class VersionRecord(Struct, frozen=True):
 @pass_call
 def version_command(call: Call) -> None:
     """Show the version of dowse."""
-    if call.json:
-        call.out.write_json(VersionRecord(__version__))
-    else:
-        call.out.write(f"dowse {__version__}\n")
+    call.answer(VersionRecord(__version__), f"dowse {__version__}")
