@@ -46,18 +46,20 @@ class EndpointEmbedder:
         self._offline = offline
         self._notes = notes
         self._dimensions = options.endpoint_dimensions
-        endpoint = Endpoint(
-            url=options.endpoint_url,
-            path="/embeddings",
-            model=options.endpoint_model,
-            settings="embed",
-            api_key_env=options.api_key_env,
-            timeout=options.endpoint_timeout,
-            timeout_setting="endpoint_timeout",
-            retries=options.endpoint_retries,
-            otherwise="Or make vectors on this machine: dowse config set embed.provider local",
+        self._client = EndpointClient(
+            Endpoint(
+                url=options.endpoint_url,
+                path="/embeddings",
+                model=options.endpoint_model,
+                settings="embed",
+                api_key_env=options.api_key_env,
+                timeout=options.endpoint_timeout,
+                timeout_setting="endpoint_timeout",
+                retries=options.endpoint_retries,
+                otherwise="Or make vectors on this machine: dowse config set embed.provider local",
+            ),
+            wait,
         )
-        self._client = EndpointClient(endpoint, wait)
 
     @property
     def model(self) -> Model:
@@ -83,15 +85,15 @@ class EndpointEmbedder:
         prefix = self._options.endpoint_passage_prefix
 
         def embed(places: range) -> EmbeddedBatch:
-            vectors = self._vectors([prefix + texts[place] for place in places], waiting=False)
-            return EmbeddedBatch(tuple(places), vectors)
+            some = [prefix + texts[place] for place in places]
+            return EmbeddedBatch(tuple(places), self._vectors(some, waiting=False))
 
         yield from run_parallel(embed, jobs, self._options.endpoint_parallel)
 
     def query(self, text: str) -> Vector:
         """Embed a text to search with."""
-        prefix = self._options.endpoint_query_prefix
-        vector: Vector = self._vectors([prefix + text], waiting=True)[0]
+        prefixed = self._options.endpoint_query_prefix + text
+        vector: Vector = self._vectors([prefixed], waiting=True)[0]
         return vector
 
     def _vectors(self, texts: Sequence[str], *, waiting: bool) -> Matrix:

@@ -105,13 +105,8 @@ _OWNER_OF_MINILM = "sentence-transformers"
 def full_name(model: str) -> str:
     """Return the name under which a model is known: `bge-small-en-v1.5` is one of BAAI's."""
     owner, _, short = model.rpartition("/")
-    known = _SHORT_NAMES.get(short.lower())
-    if known is None:
-        return model
-    owners = {"", known.rpartition("/")[0].lower()}
-    if known == MINILM:
-        owners.add(_OWNER_OF_MINILM)
-    return known if owner.lower() in owners else model
+    known = _SHORT_NAMES.get(short.lower(), model)
+    return known if owner.lower() in {"", hub_name(known).rpartition("/")[0].lower()} else model
 
 
 def hub_name(name: str) -> str:
@@ -750,8 +745,7 @@ class _Arrival:
         self._next_note = 0.0
         for path, count in sizes.items():  # what a hub announces, before anything is fetched
             self._check(path, count, self._total or 0, self._total or 0)
-        note = f"Fetching {name} from the model hub."
-        announce(Event("download", 0, self._total, "bytes", note))
+        announce(Event("download", 0, self._total, "bytes", f"Fetching {name} from the model hub."))
 
     def take(self, count: int) -> None:
         """Count bytes before they are written: a hub may send more than it announced."""

@@ -189,8 +189,6 @@ _TEXTS_IN_HAND = 4096  # sorted by length together, and held as token numbers
 _VERSION = 2  # changes when the same weights would give other vectors: it is part of a model's key
 # Real text has 1 to 10 characters per token. What is beyond this many could only be reached
 # through runs of blanks or words that the model does not know, and reading it all takes seconds.
-_CHARACTERS_OF_QUERY = 500
-_LONGEST_PIECE = 128  # bytes; the longest of the shipped tokenizer has 128
 _CHARACTERS_PER_TOKEN = 64
 _CHARACTERS_OF_QUERY = 500
 _LONGEST_PIECE = 128  # characters; as long as those of the shipped tokenizer
@@ -214,8 +212,13 @@ class OnnxEmbedder:
         """Return the model behind the vectors; this loads no weights."""
         identity, name = self._network.identity, self._network.name
         recipe = identity.recipe
-        prefixes = (recipe.query_prefix, recipe.passage_prefix)
-        named = (_VERSION, identity.weights, recipe.pooling, recipe.max_tokens, prefixes)
+        named = (
+            _VERSION,
+            identity.weights,
+            recipe.pooling,
+            recipe.max_tokens,
+            (recipe.query_prefix, recipe.passage_prefix),
+        )
         key = f"{name}/{identity.precision}/{hashlib.sha256(repr(named).encode()).hexdigest()[:8]}"
         return Model(key, recipe.dimensions, recipe.max_tokens, recipe.scripts)
 
@@ -257,8 +260,9 @@ class OnnxEmbedder:
             yield batch
 
     def _embed(self, batch: _Batch) -> EmbeddedBatch:
-        vectors = np.stack([self._vector(ids) for _, ids in batch])
-        return EmbeddedBatch(tuple(place for place, _ in batch), vectors)
+        return EmbeddedBatch(
+            tuple(place for place, _ in batch), np.stack([self._vector(ids) for _, ids in batch])
+        )
 
     def _vector(self, ids: list[int]) -> Vector:
         _, session = self._network.loaded()

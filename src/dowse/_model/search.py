@@ -305,9 +305,8 @@ class ChunkOutcome(Struct, frozen=True):
     @property
     def lines(self) -> str:
         """Write its lines, for people."""
-        if self.first_line == self.last_line:
-            return f"line {self.first_line}"
-        return f"lines {self.first_line}–{self.last_line}"
+        first, last = self.first_line, self.last_line
+        return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -414,9 +413,8 @@ def also_at(hit: Hit) -> str:
         places, unit = [f"{page}" for page in dict.fromkeys(pages)], "p."
     else:
         places, unit = [f"{one.first_line}–{one.last_line}" for one in hit.more], "lines"
-    rest = ["…"] if len(places) > _MOST_NAMED else []
-    listed = ", ".join([*places[:_MOST_NAMED], *rest])
-    return f"{len(hit.more)} more: {unit} {listed}" if hit.more else ""
+    named = places if len(places) <= _MOST_NAMED else [*places[:_MOST_NAMED], "…"]
+    return f"{len(hit.more)} more: {unit} {', '.join(named)}" if hit.more else ""
 
 
 def _html(response: Response) -> Iterator[str]:

@@ -53,16 +53,18 @@ def with_answer(
     match = response.hits[0].match
     if match != "strong" and (search.fitted or match == "weak"):
         return response
-    answer = extract_answer(
-        search.query.text,
-        _read(search, response),
-        search.query.terms,
-        search.parts.analyzer.query_terms,
-        options,
-        similarity=_similarity(search),
-        rarity=search.rarity("body", search.query.terms),
+    return replace(
+        response,
+        answer=extract_answer(
+            search.query.text,
+            _read(search, response),
+            search.query.terms,
+            search.parts.analyzer.query_terms,
+            options,
+            similarity=_similarity(search),
+            rarity=search.rarity("body", search.query.terms),
+        ),
     )
-    return replace(response, answer=answer)
 
 
 def with_written_answer(
@@ -83,8 +85,11 @@ def _read(search: SearchState, response: Response) -> list[Read]:
     shown = read_of(response.hits)
     if not lists_documents(search):
         return shown
-    pairs = zip(response.hits, shown, strict=True)
-    return [passage for hit, one in pairs for passage in _passages(search, hit, one)]
+    return [
+        passage
+        for hit, one in zip(response.hits, shown, strict=True)
+        for passage in _passages(search, hit, one)
+    ]
 
 
 def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
@@ -94,13 +99,12 @@ def _passages(search: SearchState, hit: Hit, shown: Read) -> list[Read]:
         keys = np.intersect1d(keys, search.among)
     near = dict(search.rank(keys)[:_PASSAGES])
     stored = sorted(search.stored(list(near)).values(), key=lambda one: one.chunk.start)
-    cosine = search.vector is not None
     return [
         replace(
             shown,
             text=one.text,
             header_path=one.chunk.header_path,
-            near=max(0.0, near[one.key]) if cosine else 0.0,
+            near=max(0.0, near[one.key]) if search.vector is not None else 0.0,
         )
         for one in stored
     ] or [shown]
@@ -166,8 +170,8 @@ def paragraphs(text: str) -> list[Paragraph]:
         if piece.kind in {"prose", "row"}:
             markup = _REFERENCE.sub("", strip_marks(without_images(piece.labelled or piece.markup)))
             parts = (" ".join(reveal(part).split()) for part in split_sentences(markup))
-            read = list(filter(None, parts))
-            found.append(Paragraph(headings, read, piece.markup if piece.labelled else ""))
+            cells = piece.markup if piece.labelled else ""
+            found.append(Paragraph(headings, list(filter(None, parts)), cells))
         elif piece.kind == "code" and leads_in and (command := _command(piece)):
             last = found[-1].sentences
             last[-1:] = [f"{line} {command}" for line in last[-1:]]
@@ -418,8 +422,9 @@ def extract_answer(
     if similarity is None or not options.candidates:
         scored = [(by_words[one.place], one) for one in candidates if one.met]
     else:
-        promise = [by_words[one.place] + one.read.near for one in candidates]
-        order = sorted(candidates, key=lambda one: (-promise[one.place], one.place))
+        order = sorted(
+            candidates, key=lambda one: (-by_words[one.place] - one.read.near, one.place)
+        )
         scored = _scored_by_meaning(order[: options.candidates], coverage, similarity)
     # One that needs others to be understood is no answer, but shows that the answer is elsewhere.
     best = max((score for score, _ in scored), default=0.0)
@@ -439,8 +444,10 @@ def extract_answer(
             break
         needed = len(f"{one.text} [{one.read.hit}]") + bool(picked)
         adds = one.met.difference(*(other.met for other in picked))
-        turns = _sum(rarity, (one.met | one.above) & turning) >= enough
-        turns = turns and _sum(rarity, one.met & turning) >= own
+        turns = (
+            _sum(rarity, (one.met | one.above) & turning) >= enough
+            and _sum(rarity, one.met & turning) >= own
+        )
         if adds and turns and needed <= room and kind.fits(asked, one.text):
             picked.append(one)
             room -= needed
@@ -552,8 +559,8 @@ def instructions_and_material(query: str, hits: Sequence[Hit], max_chars: int) -
         f"{fence} passage {number} begins\n{passage}\n{fence} passage {number} ends\n"
         for number, passage in passages.items()
     ]
-    material = "\n".join([*shown, f"Question: {' '.join(query.split())}"])
-    return _INSTRUCTIONS.format(fence=fence), material
+    shown.append(f"Question: {' '.join(query.split())}")
+    return _INSTRUCTIONS.format(fence=fence), "\n".join(shown)
 
 
 def _numbered(hits: Sequence[Hit], room: int) -> dict[int, str]:

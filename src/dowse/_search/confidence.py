@@ -159,8 +159,9 @@ def _choose_fit(search: SearchState, *, words_decide: bool) -> tuple[Fit | None,
     if search.vector is not None and embedder is not None:
         # The model is asked late: where its weights are missing, it may not even know its name.
         name = model_name(embedder.model.key)
-        known = (DEFAULT, search.parts.fit)
-        model = next((one for one in known if one is not None and one.model == name), None)
+        model = next(
+            (one for one in (DEFAULT, search.parts.fit) if one and one.model == name), None
+        )
     fusion, search.calibration = search.settings.fuse, _SIGMOID
     fused = (fusion.method, fusion.normalise) == ("convex", "ceiling") and not search.hypothesis
     if not fused or search.strategies not in FITS:
@@ -257,8 +258,9 @@ def _domain(search: SearchState, fit: ModelFit | None) -> Domain | None:
     most = max((one.ceiling for one in search.rankings if one.strategy == "keyword"), default=0.0)
     if share is None or not most or (search.vector is not None and fit is None):
         return None
-    terms = len(set(search.query.terms))
-    return domain_by_words(min(1.0, share / most), terms, chunks, _usual(search))
+    return domain_by_words(
+        min(1.0, share / most), len(set(search.query.terms)), chunks, _usual(search)
+    )
 
 
 def _usual(search: SearchState) -> float:
@@ -321,8 +323,9 @@ class BackgroundTerms(Struct, frozen=True):
 @cache
 def background_terms() -> BackgroundTerms:
     """Read what was counted in other documentation."""
-    counted = Path(__file__).with_name("background.json").read_bytes()
-    return msgspec.json.decode(counted, type=BackgroundTerms)
+    return msgspec.json.decode(
+        Path(__file__).with_name("background.json").read_bytes(), type=BackgroundTerms
+    )
 
 
 def frequency_ratio(
@@ -386,8 +389,11 @@ def has_no_good_match(search: SearchState) -> bool:
 
     A confidence that the user demands takes the place of this.
     """
-    out_of_domain = search.domain is not None and search.domain.odds < 0
-    if not out_of_domain or search.settings.threshold.min_confidence >= 0:
+    if (
+        search.domain is None
+        or search.domain.odds >= 0
+        or search.settings.threshold.min_confidence >= 0
+    ):
         return False
     words = words_of(search)
     first = search.candidates[:_FIRST]
@@ -431,11 +437,10 @@ def label_of(confidence: float) -> Match:
 def words_of(search: SearchState) -> QueryWords:
     """Return the words of the query of a search."""
     if search.words is None:
-        query, size = search.query, search.reader.keyword.size
-        held = search.frequencies("body", query.terms)
+        held = search.frequencies("body", search.query.terms)
         # A possible answer is the user's guess: that a word of it is not there says nothing.
-        counted = 0 if search.hypothesis else size
-        search.words = QueryWords(query, search.parts.analyzer.query_terms, held, counted)
+        size = 0 if search.hypothesis else search.reader.keyword.size
+        search.words = QueryWords(search.query, search.parts.analyzer.query_terms, held, size)
     return search.words
 
 
@@ -531,8 +536,7 @@ class QueryWords:
         # Those that OR joins are one: any of them is what was asked for.
         for condition in query.conditions:
             if condition.kind == "any" and not condition.negated:
-                phrases = [one.values for one in condition.parts if one.kind == "phrase"]
-                wanted = frozenset(term for values in phrases for term in values)
+                wanted = {t for one in condition.parts if one.kind == "phrase" for t in one.values}
                 joined = [word for word in words if not word.isdisjoint(wanted)]
                 if len(joined) > 1:
                     words = {one: text for one, text in words.items() if one not in joined}

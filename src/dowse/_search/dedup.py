@@ -51,11 +51,13 @@ def repeats(keys: Sequence[Hashable]) -> dict[int, int]:
 def drop_repeats(search: SearchState, stage: str, what: str, found: Mapping[int, int]) -> None:
     """Leave out results, each with the place of the better one that it repeats."""
     better = [one.stored for one in search.candidates]
-    reasons = {
-        place: f"{what} {better[first].document.id}:{better[first].chunk.first_line}"
-        for place, first in found.items()
-    }
-    search.drop(stage, reasons)
+    search.drop(
+        stage,
+        {
+            place: f"{what} {better[first].document.id}:{better[first].chunk.first_line}"
+            for place, first in found.items()
+        },
+    )
 
 
 # ── Nearly the same text, by the Jaccard similarity of character trigrams ──────
@@ -106,7 +108,6 @@ def near_duplicates(
     if len(texts) < 2:
         return {}
     lowered = [text.lower() for text in texts]
-    # Of 95 passages, arrays take a millisecond, but to load numpy takes a hundred.
     # Arrays are faster, unless numpy would have to be loaded for them.
     by = _by_arrays if "numpy" in sys.modules else _by_sets
     pairs, similarity = by(lowered, threshold)
@@ -214,13 +215,12 @@ def semantic_duplicates(
     stays = np.zeros(len(vectors), np.bool_)
     found: dict[int, int] = {}
     for place, vector in enumerate(vectors):
-        if vector is None:
-            continue
-        close = (cosines(rows[:place], rows[place]) >= threshold) & stays[:place]
-        if close.any() and place not in kept:
-            found[place] = int(np.argmax(close))
-        else:
-            stays[place] = True
+        if vector is not None:
+            close = (cosines(rows[:place], rows[place]) >= threshold) & stays[:place]
+            if close.any() and place not in kept:
+                found[place] = int(np.argmax(close))
+            else:
+                stays[place] = True
     return found
 
 
@@ -233,10 +233,8 @@ _PLACES = 6  # decimals that vectors of single precision can be trusted for
 def directions(vectors: Sequence[Vector | None]) -> Directions:
     """Make rows of vectors that can be compared."""
     dimensions = max((len(vector) for vector in vectors if vector is not None), default=0)
-    rows = np.zeros((len(vectors), dimensions))
-    for row, vector in zip(rows, vectors, strict=True):
-        if vector is not None:
-            row[:] = vector
+    known = [np.zeros(dimensions) if vector is None else vector for vector in vectors]
+    rows = np.array(known, np.float64).reshape(len(vectors), dimensions)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)
 

@@ -130,10 +130,9 @@ def show_sections(search: SearchState) -> None:
 
 def keep_first(search: SearchState) -> None:
     """Keep the results up to the end of the page that is asked for."""
-    wanted = search.wanted
     search.total = len(search.candidates)
     search.settled = 0
-    beyond = range(wanted, search.total)
+    beyond = range(search.wanted, search.total)
     search.drop("top_n", {place: f"place {place + 1} of {search.total}" for place in beyond})
 
 
@@ -144,9 +143,8 @@ def drop_deleted(search: SearchState) -> None:
     """Leave out what has been deleted since it was indexed."""
     documents = {candidate.document for candidate in search.candidates}
     gone = {document for document in documents if is_gone(search.parts.roots, document)}
-    if gone:
-        places = enumerate(search.candidates)
-        search.drop("fresh", {n: "its file is gone" for n, one in places if one.document in gone})
+    places = [n for n, one in enumerate(search.candidates) if one.document in gone]
+    search.drop("fresh", dict.fromkeys(places, "its file is gone"))
 
 
 def is_gone(roots: Sequence[Root], document_id: str) -> bool:
@@ -181,11 +179,10 @@ def is_stale(
     try:
         path = path_of(roots, entry.id)
         status = path.stat()
-        if status.st_size != entry.size:
-            return True
-        if status.st_mtime_ns == entry.mtime_ns:
-            return False
-        return hashlib.sha256(path.read_bytes()).hexdigest() != files()[entry.id].digest
+        return status.st_size != entry.size or (
+            status.st_mtime_ns != entry.mtime_ns
+            and hashlib.sha256(path.read_bytes()).hexdigest() != files()[entry.id].digest
+        )
     except (NotFound, OSError):
         return True
 

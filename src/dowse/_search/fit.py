@@ -154,8 +154,7 @@ def _own_queries(reading: IndexReader) -> list[_Own]:
 
 
 def _headings(reading: IndexReader, document: str) -> Iterator[_Own]:
-    keys = reading.catalogue.keys_of([document]).tolist()
-    for stored in reading.catalogue.chunks(keys):
+    for stored in reading.catalogue.chunks(reading.catalogue.keys_of([document]).tolist()):
         inside = _HEADING.findall(stored.text)
         for heading in (*stored.chunk.header_path[-1:], *inside, stored.document.fields.title):
             if len(heading.split()) >= _WORDS and (below := _below(stored, heading)):

@@ -73,12 +73,11 @@ def _costs(text: str) -> Iterator[tuple[int, int]]:
     per_token = _PER_TOKEN | {"word": letters}
     for match in _RUN.finditer(text):
         kind = match.lastgroup or "other"
-        size = match.end() - match.start()
         if kind == "space":
             # One blank belongs to the next word; line ends and indentation are tokens of their own.
             yield match.end(), 0 if match[0] == " " else 1
         else:
-            yield match.end(), -int(-size // per_token[kind])
+            yield match.end(), -int(-len(match[0]) // per_token[kind])
 
 
 def fit(texts: Sequence[str], max_tokens: int, around: Sequence[int] = ()) -> list[str | None]:
@@ -180,8 +179,7 @@ def _cut(response: Response, room: int, around: Sequence[int], max_tokens: int) 
     hits, room = response.hits, max(0, room)
     texts = fit([hit.text for hit in hits], room, around)
     kept = [replace(hit, text=text) for hit, text in zip(hits, texts, strict=True) if text]
-    found = counted(len(hits), "result")
-    notice = f"{len(kept)} of {found} fit into {max_tokens:,} tokens"
+    notice = f"{len(kept)} of {counted(len(hits), 'result')} fit into {max_tokens:,} tokens"
     if kept and kept[-1].text != hits[len(kept) - 1].text:
         spent = sum(count_tokens(one.text) for one in kept[:-1]) + sum(around[: len(kept)])
         kept[-1] = _with_match(hits[len(kept) - 1], kept[-1], room - spent)
@@ -217,8 +215,11 @@ def as_markdown(response: Response) -> str:
 
 def change_hits(response: Response, change: Callable[[Hit], Hit]) -> Response:
     """Change every hit of a response, also those that are only the nearest."""
-    hits, nearest = map(change, response.hits), map(change, response.nearest)
-    return replace(response, hits=tuple(hits), nearest=tuple(nearest))
+    return replace(
+        response,
+        hits=tuple(map(change, response.hits)),
+        nearest=tuple(map(change, response.nearest)),
+    )
 
 
 def with_projects(response: Response) -> Response:
@@ -250,8 +251,7 @@ def _blocks(response: Response) -> Iterator[str]:
 
 def _removed(response: Response) -> Iterator[str]:
     if response.removed:
-        kept_out = response.removed.items()
-        yield "\n".join(f"- {coded(condition)} kept out {count}" for condition, count in kept_out)
+        yield "\n".join(f"- {coded(one)} kept out {n}" for one, n in response.removed.items())
 
 
 def _hits(hits: Sequence[Hit], offset: int = 0) -> Iterator[str]:
@@ -294,8 +294,7 @@ def fenced(text: str) -> str:
 
 
 def _more_than_any(text: str, least: int) -> int:
-    runs = (len(run) for run in _BACKTICKS.findall(text))
-    return max(least, 1 + max(runs, default=0))
+    return max(least, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
 
 
 # ── A result as one line for editors and pipes: `path:line:column:text`, as grep prints it ───

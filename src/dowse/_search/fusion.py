@@ -105,9 +105,9 @@ def dynamic_weights(
     old, new = {}, {}
     for ranking in rankings:
         if ranking.scores:
-            factor, variance = 1.0, _variance(ranking.scores)
-            if variance < variance_threshold:
-                factor = min(1.0, max(min_factor, variance / variance_threshold))
+            variance = _variance(ranking.scores)
+            is_wide = variance >= variance_threshold
+            factor = 1.0 if is_wide else min(1.0, max(min_factor, variance / variance_threshold))
             old[ranking.strategy] = weights.get(ranking.strategy, 1.0)
             new[ranking.strategy] = old[ranking.strategy] * factor
     total = math.fsum(new.values())
@@ -305,9 +305,6 @@ def gathered(documents: Sequence[str], places: Sequence[Sequence[Place]]) -> dic
     return {document: math.fsum(known.values()) for document, known in best.items()}
 
 
-# ── What raises results ─────────────────────────────────────────────────────────
-
-
 # ── Documents in the link community of a top result ────────────────────────────
 
 
@@ -443,8 +440,9 @@ def put_named_first(search: SearchState) -> None:
         raised = [one for one in search.candidates if one.stored.key in keys]
         others = [one for one in search.candidates if one.stored.key not in keys]
         above = max((one.score for one in others), default=0.0)
-        scores = raised_scores([one.score for one in raised], above)
-        for one, score in zip(raised, scores, strict=True):
+        for one, score in zip(
+            raised, raised_scores([one.score for one in raised], above), strict=True
+        ):
             one.rescore("exact", score)
         search.candidates = sorted(raised, key=lambda one: one.order) + others
 

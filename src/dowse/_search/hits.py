@@ -216,13 +216,13 @@ def excerpt(text: str, wanted: Wanted, terms_of: TermsOf, rarity: Rarity = _EQUA
     drawn_marks = [mark for mark in marks if start <= mark.start < end]
     # The headings above it count for the line where it begins below them.
     inside = [mark for mark in marks if mark.start < body and start == body] + drawn_marks
-    before = "… " if start > body else ""
-    after = " …" if end < len(shown) else ""
     is_read = shown is seen.text
     places = [bisect_right(seen.starts, mark.start) - 1 for mark in inside if is_read]
     pieces = {seen.lines[place] for place in places} if is_read else {range(len(text) + 1)}
     words = {shown[mark.start : mark.end]: mark.terms for mark in inside}
     line = _line_with(words, text, pieces, weights)
+    before = "… " if start > body else ""
+    after = " …" if end < len(shown) else ""
     drawn = before + _drawn(shown, start, end, drawn_marks) + after
     paths = under_headings(piece for piece in seen.pieces if piece.line <= line)
     return Excerpt(drawn, line, [(), *(path for _, path in paths)][-1])
@@ -265,12 +265,9 @@ def _window(text: str, marks: list[Mark], weights: Weights, body: int) -> tuple[
     match = marks[_best_first(marks, weights)].start if marks else body
     start = max(body, match - _LEAD)
     if start > body:
-        ends = [*sentence_ends(text, start, match)]
-        ends += [found.end() for found in _BREAK.finditer(text, start, match)]
-        if ends:
-            start = max(ends) + (text[max(ends)] == " ")
-        else:
-            start = min(_next_word(text, start), match)
+        breaks = (found.end() for found in _BREAK.finditer(text, start, match))
+        last = max((*sentence_ends(text, start, match), *breaks), default=0)
+        start = last + (text[last] == " ") if last else min(_next_word(text, start), match)
     if len(text) - start < _LENGTH:
         # Near the end there is room for more of what comes before.
         start = min(start, _next_word(text, max(body, len(text) - _LENGTH)))
@@ -429,7 +426,7 @@ def _marks_of_words(text: str, wanted: Wanted, terms_of: TermsOf) -> Iterator[Ma
                 yield Mark(first, first + min(len(core), _LONGEST_WORD), hits)
 
 
-def _ideographic_marks(text: str, terms: Sequence[str]) -> Iterator[Mark]:
+def _ideographic_marks(text: str, terms: Sequence[str]) -> list[Mark]:
     # Terms may be single characters and pairs, overlapping each other. One that is a part of
     # another term, or is met inside a longer match, says little where it is alone.
     whole = "\n".join(terms)
@@ -443,9 +440,7 @@ def _ideographic_marks(text: str, terms: Sequence[str]) -> Iterator[Mark]:
             found += [Mark(at, at + len(spelled), {term}) for at in _places(text, spelled)]
     marks = _merged(found)
     inside_longer = set().union(*(mark.terms for mark in marks if mark.end - mark.start > 2))
-    for mark in marks:
-        if mark.end - mark.start > 2 or not mark.terms <= inside_longer:
-            yield mark
+    return [mark for mark in marks if mark.end - mark.start > 2 or not mark.terms <= inside_longer]
 
 
 def _merged(marks: list[Mark]) -> list[Mark]:
@@ -513,8 +508,9 @@ def _standing(
     """Find the rank of chunks among all, not only among those that fulfil the conditions."""
     places: dict[int, list[StrategyRank]] = {key: [] for key in keys}
     for strategy in strategies:
-        count = max(1, search.reader.keyword.size)
-        ranking = strategy.rank(search.without_conditions(), count, None)
+        ranking = strategy.rank(
+            search.without_conditions(), max(1, search.reader.keyword.size), None
+        )
         for rank, (key, score) in enumerate(ranking.scores, start=1):
             if key in places:
                 places[key].append(StrategyRank(strategy.name, rank, score))
@@ -574,8 +570,8 @@ def _unplaced(explanation: Explanation, strategies: Sequence[str]) -> str:
 
 
 def _rank(place: StrategyRank) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(place.rank % 10, "th")
-    ending = "th" if place.rank % 100 in {11, 12, 13} else ending
+    in_teens = place.rank % 100 in {11, 12, 13}
+    ending = "th" if in_teens else {1: "st", 2: "nd", 3: "rd"}.get(place.rank % 10, "th")
     return f"{place.rank:,}{ending} {_HOW[place.strategy]}"
 
 

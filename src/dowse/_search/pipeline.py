@@ -305,17 +305,19 @@ def run_stages(
 
 def has_too_few(search: SearchState) -> bool:
     """Tell whether the list ends before its page does, and more candidates may help."""
-    if search.settings.search.top_k or len(search.candidates) >= search.wanted:
-        return False
-    # What comes after a result that is too uncertain is not more certain.
-    return not search.unsure and not _is_whole(search, len(search.candidates))
+    return not (
+        search.settings.search.top_k
+        or len(search.candidates) >= search.wanted
+        or search.unsure  # what comes after a result that is too uncertain is not more certain
+        or _is_whole(search, len(search.candidates))
+    )
 
 
 def _is_whole(search: SearchState, count: int) -> bool:
     """Tell whether a list of so many results has all there are: more candidates would add none."""
-    if not any(ranking.cut for ranking in search.rankings):
-        return True
-    return lists_documents(search) and not search.reader.catalogue.has_more_than(count)
+    return not any(ranking.cut for ranking in search.rankings) or (
+        lists_documents(search) and not search.reader.catalogue.has_more_than(count)
+    )
 
 
 def look_deeper(search: SearchState) -> None:
@@ -398,9 +400,8 @@ def run_search(search: SearchState) -> Response:
         notices=(*search.notices, *missing_from(hits, search.scripts)),
     )
     if not search.candidates:  # what was nearly found, and how much each condition excludes
-        unsure = search.unsure
-        if lists_documents(search):
-            unsure = list(best_of_each(unsure).values())
+        best = best_of_each(search.unsure)
+        unsure = list(best.values()) if lists_documents(search) else search.unsure
         nearest = make_hits(search, unsure[: search.settings.search.top_n])
         return replace(response, nearest=nearest, removed=_kept_out(search))
     if search.no_good_match and search.conditions:  # a good match may be among what they exclude
@@ -414,8 +415,7 @@ def run_search(search: SearchState) -> Response:
 def rank_documents(search: SearchState) -> tuple[tuple[str, float], ...]:
     """Run all stages; return the documents of what is left, each by its best chunk's score."""
     run_stages(search, SEARCH_FLOW, {})
-    best = best_of_each(search.candidates)
-    return tuple((document, one.score) for document, one in best.items())
+    return tuple((name, one.score) for name, one in best_of_each(search.candidates).items())
 
 
 def _kept_out(search: SearchState) -> dict[str, int]:

@@ -307,12 +307,16 @@ def _group(
             clauses[-1].append(node)
             negate = False
     written = opening.written + " ".join(spelled[start:])
-    written = written.replace("( ", "(").replace(" )", ")")
-    negated, name = opening.negated, opening.name
-    if len(clauses) == 1:
-        return QueryGroup(tuple(clauses[0]), False, demanded, negated, name, written)
-    parts = tuple(QueryGroup(tuple(clause), demanded=True) for clause in clauses)
-    return QueryGroup(parts, True, True, negated, name, written)
+    several = len(clauses) > 1
+    ways = tuple(QueryGroup(tuple(clause), demanded=True) for clause in clauses)
+    return QueryGroup(
+        ways if several else tuple(clauses[0]),
+        several,
+        several or demanded,
+        opening.negated,
+        opening.name,
+        written.replace("( ", "(").replace(" )", ")"),
+    )
 
 
 # ── What a query means: words to search for, and conditions that its signs set ───
@@ -502,9 +506,8 @@ class _Interpreter(Struct, frozen=True):
         )
         by_position = ({place: term for term, place in reversed(terms)} for terms in accounts)
         terms = tuple(term for _, term in sorted(max(by_position, key=len).items()))
-        if not terms:
-            return None
-        return Condition("phrase", terms, negated=piece.negated, written=piece.written)
+        phrase = Condition("phrase", terms, negated=piece.negated, written=piece.written)
+        return phrase if terms else None
 
     # ── Pieces ───────────────────────────────────────────────────────────────
 

@@ -55,14 +55,20 @@ def _heading(headings: Sequence[Heading], text: str, wanted: str, start: int) ->
     """Find the first heading from `start` on that an anchor means."""
     names = [fold_name(one.text) for one in headings]
     named = (_OWN_ANCHOR.search(rest_of_line(text, one.start)) for one in headings)
-    own = [fold(found[1]) if found else "" for found in named]
+    own = [fold(match[1]) if match else "" for match in named]
     slugs = _slugs(headings)
-    for spelled, known in ((fold(wanted), own), (fold(wanted), slugs), (fold_name(wanted), names)):
-        found = [place for place in range(start, len(headings)) if known[place] == spelled]
-        if found:
-            return found[0]
-    folded = _slug(wanted)
-    return next((place for place in range(start, len(slugs)) if slugs[place] == folded), None)
+    found = (
+        place
+        for spelled, known in (
+            (fold(wanted), own),
+            (fold(wanted), slugs),
+            (fold_name(wanted), names),
+            (_slug(wanted), slugs),
+        )
+        for place in range(start, len(headings))
+        if known[place] == spelled
+    )
+    return next(found, None)
 
 
 def _slugs(headings: Sequence[Heading]) -> list[str]:
@@ -150,8 +156,11 @@ def _count(match: re.Match[str]) -> int | None:
 def _document(
     reading: IndexReader, name: str, roots: Sequence[Root], here: Path | None, anchor: str = ""
 ) -> StoredDocument | None:
-    by_path = reading.catalogue.document(name) or _by_path(reading, name, roots, here)
-    return by_path or _by_ending(reading, name, anchor)
+    return (
+        reading.catalogue.document(name)
+        or _by_path(reading, name, roots, here)
+        or _by_ending(reading, name, anchor)
+    )
 
 
 def _by_path(
@@ -220,12 +229,16 @@ def _as_written(
     link, document = _link(name), None
     if link.target and link.anchor and not WIKILINK.fullmatch(name.strip()):
         document = _document(reading, link.target, roots, here, link.anchor)
-    document = document or _by_link(reading, link)
-    document = document or _by_title(reading, link.target or name) or _by_title(reading, name)
+    document = (
+        document
+        or _by_link(reading, link)
+        or _by_title(reading, link.target or name)
+        or _by_title(reading, name)
+    )
     if document is None:
         entries = reading.catalogue.documents()
-        near = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3]
-        near = near or _near(entries, name)
+        within = [entry.id for entry in entries if fold(name) in fold(entry.id)][:3]
+        near = within or _near(entries, name)
         hint = f"Did you mean {' or '.join(near)}?" if near else "List documents with: dowse ls"
         raise NotFound(f"There is no document {name!r}.", hint)
     if not link.anchor:
@@ -288,14 +301,13 @@ def _lines(document: StoredDocument, first: int, count: int | None) -> Passage:
             "Name a line that it has.",
         )
     last = len(lines) if count is None else min(len(lines), first + max(1, count) - 1)
-    text = "\n".join(lines[first - 1 : last])
     return Passage(
         document=document.entry.id,
         title=document.entry.fields.title,
         first_line=first,
         last_line=last,
         total_lines=len(lines),
-        text=text,
+        text="\n".join(lines[first - 1 : last]),
     )
 
 

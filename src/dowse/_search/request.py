@@ -205,8 +205,9 @@ def property_condition(
         return replace(plain, values=(day_of(value, now) or value,), sign=sign)
     values = (_bare(compared["value"]),) if compared else tuple(filter(None, ways))
     if name.casefold() in _TAGS:
-        tags = tuple(value.lstrip("#").strip("/") for value in values)
-        return replace(plain, kind="tag", values=tags, name="")
+        return replace(
+            plain, kind="tag", values=tuple(one.lstrip("#").strip("/") for one in values), name=""
+        )
     # A field may hold the word itself as well as the day that it stands for.
     days = tuple(day for value in values if value.isalpha() and (day := day_of(value, now)))
     return replace(plain, values=(*values, *days))

@@ -26,7 +26,6 @@ from dowse._model import (
     Section,
     Step,
     StoredChunk,
-    Trace,
     Vector,
 )
 from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
@@ -68,15 +67,9 @@ class Candidate(Struct):
         self.score = score
 
     @property
-    def trace(self) -> Trace:
-        """What has happened to it so far."""
-        return Trace(tuple(self.places), tuple(self.steps))
-
-    @property
     def order(self) -> tuple[float, float, str, int]:
         """Best first; ties: best rank in any strategy, then document id and position."""
-        ranks = [place.rank for place in self.places if place.rank is not None]
-        best = min(ranks, default=math.inf)
+        best = min((one.rank for one in self.places if one.rank is not None), default=math.inf)
         return -self.score, best, self.document, self.stored.chunk.start
 
 

@@ -378,8 +378,7 @@ def _rank(search: SearchState, strategy: Strategy) -> None:
         for key, _ in sorted(tied, key=lambda pair: places.get(pair[0], ("", 0)))
     ]
     if scores:
-        cut = len(scores) > limit
-        search.rankings.append(replace(ranking, scores=scores[:limit], cut=cut))
+        search.rankings.append(replace(ranking, scores=scores[:limit], cut=len(scores) > limit))
 
 
 def ties(scores: Scores) -> Iterator[Scores]:

@@ -153,8 +153,10 @@ def _complete(query: Query, reading: IndexReader, analyzer: Analyzer) -> Query:
         if completions:
             # The prefix itself is left out where no document has it as a word: nothing is missing.
             held = reading.keyword.frequencies("body", own)
-            kept = tuple(term for term in query.terms if term not in own or held.get(term))
-            query = replace(query, terms=kept)
+            query = replace(
+                query,
+                terms=tuple(term for term in query.terms if term not in own or held.get(term)),
+            )
         own = [term for term in own if term in query.terms]
         query = _with_words(query, completions, analyzer, own)
     return _with_notices(replace(query, prefixes=()), notices)
@@ -245,9 +247,8 @@ def _instead(
     # The first letter of a word is seldom the wrong one.
     likely = [spelling for spelling in spellings if spelling.startswith(looked_up[0])]
     meant = _frequent(likely or (spellings if all_lost else []), reading, analyzer)
-    if len({_whole(analyzer.query_terms(one)) for one in _nearest(looked_up, meant)}) != 1:
-        return []
-    return [] if known else meant[:1]
+    wholes = {_whole(analyzer.query_terms(one)) for one in _nearest(looked_up, meant)}
+    return meant[:1] if len(wholes) == 1 and not known else []
 
 
 def _nearest(word: str, spellings: list[str]) -> list[str]:
@@ -532,7 +533,6 @@ class KnownWords:
                 keys = {text_key(word): word for word in words}
                 known = reading.text_vectors.known(list(keys))
                 vectors = {word: known[key] for key, word in keys.items() if key in known}
-                none = [np.zeros(0, dtype=np.float32)]
-                rows = np.stack(list(vectors.values()) or none)[: len(vectors)]
+                rows = np.stack(list(vectors.values()) or [np.zeros(0, np.float32)])[: len(vectors)]
                 self._known, self._of = (list(vectors), rows), wanted
             return self._known

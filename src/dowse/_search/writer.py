@@ -23,16 +23,18 @@ class EndpointWriter:
 
     def __init__(self, options: AnswerOptions, wait: Wait = time.sleep) -> None:
         self._options = options
-        endpoint = Endpoint(
-            url=options.endpoint_url,
-            path="/chat/completions",
-            model=options.endpoint_model,
-            settings="answer",
-            api_key_env=options.api_key_env,
-            timeout=options.timeout,
-            otherwise=_WITHOUT,
+        self._client = EndpointClient(
+            Endpoint(
+                url=options.endpoint_url,
+                path="/chat/completions",
+                model=options.endpoint_model,
+                settings="answer",
+                api_key_env=options.api_key_env,
+                timeout=options.timeout,
+                otherwise=_WITHOUT,
+            ),
+            wait,
         )
-        self._client = EndpointClient(endpoint, wait)
 
     @property
     def name(self) -> str:

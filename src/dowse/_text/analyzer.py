@@ -178,8 +178,9 @@ def terms_of(chunked: ChunkedDocument, analyzer: Analyzer) -> DocumentTerms:
     document, chunks = chunked.document, []
     language = analyzer.language(document.text)
     for chunk, blocks in zip(chunked.chunks, chunked.code_by_chunk(), strict=True):
-        text = chunked.text_of(chunk)
-        body = analyzer.chunk_stream(document.fields, chunk.header_path, text, language)
+        body = analyzer.chunk_stream(
+            document.fields, chunk.header_path, chunked.text_of(chunk), language
+        )
         code = "\n".join(block.text for block in blocks)
         chunks.append((body, analyzer.code_stream(code) if code else ""))
     return DocumentTerms(chunks, analyzer.vocabulary(document.text[document.body :]))
@@ -236,10 +237,9 @@ class WordTerms:
         usual = one_width(run)
         if usual != run:
             return self.terms(usual, japanese)
-        pieces = enumerate(CJK_RUN.split(run))
         return chain.from_iterable(
             self._cjk.terms(piece, japanese) if number % 2 else self._western(piece)
-            for number, piece in pieces
+            for number, piece in enumerate(CJK_RUN.split(run))
         )
 
     def _western(self, piece: str) -> list[str]:

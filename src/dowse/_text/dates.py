@@ -46,8 +46,8 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 def iso(seconds: float) -> str:
     """Write a time in ISO 8601, in UTC; one that no calendar has becomes the nearest it has."""
-    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
-    return moment.isoformat(timespec="seconds")
+    known = min(max(seconds, _FIRST), _LAST)
+    return datetime.fromtimestamp(known, UTC).isoformat(timespec="seconds")
 
 
 def first_moment(text: str) -> float | None:

@@ -112,10 +112,7 @@ _MARGIN = 1.2  # times as many words as of the next language
 def language_of(text: str, least: int) -> str:
     """Guess the language of a text by its common words; "" when fewer than `least` tell it."""
     words = Counter(_WORD.findall(text[:_READ].lower()))
-    found: Counter[str] = Counter()
-    for word, count in words.items():
-        for language in _LANGUAGES_OF.get(word, ()):
-            found[language] += count
+    found = Counter(one for word in words.elements() for one in _LANGUAGES_OF.get(word, ()))
     (first, most), (_, next_most) = [*found.most_common(2), ("", 0), ("", 0)][:2]
     is_clear = most >= max(_SHARE * words.total(), _MARGIN * next_most)
     return first if is_clear and len(words.keys() & COMMON_WORDS.get(first, ())) >= least else ""

@@ -51,8 +51,7 @@ class Wikilink(Struct, frozen=True):
 
 def read_wikilink(match: re.Match[str]) -> Wikilink:
     """Return the parts of what `WIKILINK` matched."""
-    parts = _PIPE.sub("|", match[2], count=1).partition("|")
-    target, _, label = map(str.strip, parts)
+    target, _, label = map(str.strip, _PIPE.sub("|", match[2], count=1).partition("|"))
     if _DENDRON.match(label):
         target, label = label, target
     path, _, anchor = _DENDRON.sub("", target).partition("#")

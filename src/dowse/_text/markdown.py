@@ -175,8 +175,11 @@ class _Reader(Struct):
         for number, row in rows:
             if not _SEPARATOR.match(row):
                 cells = _cells(row)
-                named = [pair for pair in zip_longest(names, cells, fillvalue="") if pair[1]]
-                labelled = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named)
+                labelled = "; ".join(
+                    f"{name}: {cell}" if name else cell
+                    for name, cell in zip_longest(names, cells, fillvalue="")
+                    if cell
+                )
                 self._add("row", " · ".join(filter(None, cells)), labelled, line=number)
 
     def _add(
@@ -508,8 +511,7 @@ def without_obsidian_comments(text: str, start: int = 0) -> str:
         if text.startswith(_OBSIDIAN, begins):
             # A blank where its neighbours would make a new mark.
             touches = "%" in (text[max(0, begins - 1) : begins], text[ends : ends + 1])
-            lines = "\n" * text.count("\n", begins, ends) or " " * touches
-            kept += [text[done:begins], lines]
+            kept += [text[done:begins], "\n" * text.count("\n", begins, ends) or " " * touches]
             done = ends
     return "".join(kept) + text[done:]
 

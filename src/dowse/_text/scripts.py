@@ -194,11 +194,10 @@ class CjkTerms:
             language = "korean" if index % 2 else others
             if language not in self._used:
                 yield from pairs(piece)
-                continue
-            tokenizer = _tokenizer(language)
-            for start in range(0, len(piece), _LONGEST):
-                part = piece[start : start + _LONGEST]
-                yield from tokenizer.words(part, self.by_text, self._common)
+            else:
+                words = _tokenizer(language).words
+                for start in range(0, len(piece), _LONGEST):
+                    yield from words(piece[start : start + _LONGEST], self.by_text, self._common)
 
 
 @cache
