@@ -222,7 +222,7 @@ def test_any_setting_of_a_search_can_be_set(dowse: Dowse) -> None:
     [
         ("search.topn=3", "Did you mean search.top_n"),
         ("search.top_n", "Write it as: fuse.keyword=2"),
-        ("search.top_n=many", "How many results at most"),
+        ("search.top_n=many", "Return at most this many results"),
         ("search.top_n=0", "must be between 1 and 10,000"),
         ("chunk.overlap=3", "dowse config set chunk.overlap"),
         ("threshold.min_confidence=2", "between -1 and 1"),

@@ -31,7 +31,7 @@ from dowse._model import (
 from dowse._model.ports import Analyzer, Embedder, IndexReader, KeywordField, Reranker
 from dowse._search.request import meeting
 from dowse._text.matching import rarity
-from dowse.errors import Damaged
+from dowse.errors import Damaged, EmbedError
 
 if TYPE_CHECKING:
     from dowse._index.source.roots import Root
@@ -157,7 +157,10 @@ class SearchState(Struct):
     @property
     def scripts(self) -> tuple[str, ...] | None:
         """The scripts besides Latin that the model reads; None when it reads every one."""
-        return self.parts.embedder.model.scripts if self.parts.embedder else None
+        try:
+            return self.parts.embedder.model.scripts if self.parts.embedder else None
+        except EmbedError:  # its weights are missing, so vectors rank nothing
+            return None
 
     @property
     def has_words(self) -> bool:
