@@ -124,8 +124,10 @@ class _HeaderCutter:
             return [(start, end)]
         places: list[Iterator[CutPoint]] = []
         blocks = list(self._between(start, end))
-        headings = accumulate(opening.rank > 0 for opening in blocks)
-        for _, under in groupby(zip(headings, blocks, strict=True), key=itemgetter(0)):
+        for _, under in groupby(
+            zip(accumulate(opening.rank > 0 for opening in blocks), blocks, strict=True),
+            key=itemgetter(0),
+        ):
             group = [opening for _, opening in under]
             inside = self._places(group, most, _FOR_SECTIONS)
             # Only the heading, where all that is under it fits into one section.
@@ -267,8 +269,10 @@ class _PartMaker:
         text = self._document.text[start:end].encode("utf-8", "surrogatepass")
         seen = kind, sha256(text).digest()  # the texts themselves would be a second document
         self._seen[seen] += 1
-        named = f"{self._document.id}\0{kind}\0{self._seen[seen]}\0"
-        return sha256(named.encode("utf-8", "surrogatepass") + text).hexdigest()[:16]
+        return sha256(
+            f"{self._document.id}\0{kind}\0{self._seen[seen]}\0".encode("utf-8", "surrogatepass")
+            + text
+        ).hexdigest()[:16]
 
     def _header_path(self, start: int, end: int) -> tuple[str, ...]:
         """Return the headings above everything from `start` to `end`."""

@@ -167,8 +167,10 @@ class IndexState(Struct):
 
         Where a batch is embedded, that takes nearly all of its time, so that nothing else counts.
         """
-        counted = of_batch if self.words_first or stage == "embed" else 0
-        self.files_shown = max(self.files_shown, self.files_done + counted)
+        self.files_shown = max(
+            self.files_shown,
+            self.files_done + (of_batch if self.words_first or stage == "embed" else 0),
+        )
         self.announce(Event(stage, self.files_shown, len(self.changes.pending)))
 
 
@@ -347,8 +349,10 @@ def find_communities(edges: Iterable[Edge]) -> dict[str, int]:
         trials=1,
     )
     by_group = sorted(found, key=lambda name: (found[name], name))
-    groups = [list(names) for _, names in groupby(by_group, found.__getitem__)]
-    largest_first = sorted(groups, key=lambda group: (-len(group), group[0]))
+    largest_first = sorted(
+        [list(names) for _, names in groupby(by_group, found.__getitem__)],
+        key=lambda group: (-len(group), group[0]),
+    )
     return {name: rank for rank, group in enumerate(largest_first) for name in group}
 
 

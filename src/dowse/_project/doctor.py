@@ -180,10 +180,12 @@ def missing_abilities(engine: Engine) -> Iterator[str]:
     else:
         try:
             # A hypothesis is taken word for word, so that every notice is about the model.
-            found = engine.search(
-                SearchRequest("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+            yield from (
+                f"Search by meaning: {notice}"
+                for notice in engine.search(
+                    SearchRequest("documents", changes={"search.mode": "hyde", "search.top_n": 1})
+                ).notices
             )
-            yield from (f"Search by meaning: {notice}" for notice in found.notices)
         except DowseError as error:
             yield f"Search: {error}"
     if embed.provider != "local" and not rerank.model:

@@ -341,8 +341,9 @@ def _bootstrap(differences: NDArray[np.float64]) -> tuple[float, float]:
     """Return the 95 % percentile interval of the mean over queries."""
     rng, count = np.random.default_rng(SEED), len(differences)
     drawn = (rng.integers(0, count, (rounds, count)) for rounds in _portions(count))
-    means = np.concatenate([differences[places].mean(axis=1) for places in drawn])
-    low, high = np.percentile(means, [2.5, 97.5])
+    low, high = np.percentile(
+        np.concatenate([differences[places].mean(axis=1) for places in drawn]), [2.5, 97.5]
+    )
     return float(low), float(high)
 
 
@@ -399,7 +400,6 @@ def report(collection: Collection, run: Run) -> RunReport:
     }
     averages = ((kind, rows, mean(rows)) for kind, rows in by_type.items())
     asked = [query.id for query in collection.unanswerable]
-    rejected = sum(one in run.marked or not run.found.get(one) for one in asked)
     return RunReport(
         name=run.name,
         queries=len(answerable),
@@ -408,7 +408,9 @@ def report(collection: Collection, run: Run) -> RunReport:
         measures=mean(measured.values()),
         types=tuple(TypeReport(kind, len(rows), one) for kind, rows, one in averages if one),
         latency=Latency(*np.percentile(list(run.seconds.values()), [50, 95]).tolist()),
-        rejected=rejected / len(asked) if asked else None,
+        rejected=sum(one in run.marked or not run.found.get(one) for one in asked) / len(asked)
+        if asked
+        else None,
         notices=run.notices,
     )
 

@@ -90,9 +90,8 @@ class _WithoutDocuments(Filters, frozen=True):
 
     def conditions(self, now: float | None = None) -> tuple[Condition, ...]:  # noqa: ARG002  dates do not matter
         """Demand that the documents' ids are not these."""
-        if not self.documents:
-            return ()
-        return (Condition("under", self.documents, negated=True, written="--self"),)
+        among = Condition("under", self.documents, negated=True, written="--self")
+        return (among,) if self.documents else ()
 
 
 def own_queries(

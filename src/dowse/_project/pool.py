@@ -73,15 +73,12 @@ class EnginePool:
 
     def projects(self) -> list[Project]:
         """List the projects that are shown, by name."""
-        if self.only is not None:
-            return [self.workspace.projects.get(self.only)]
-        return self.workspace.projects.all()
+        known = self.workspace.projects
+        return known.all() if self.only is None else [known.get(self.only)]
 
     def find(self, name: str | None = None) -> Project | None:
         """Find the project that a search means; None when it means all projects."""
-        if self.only is not None:
-            return self.select(name)
-        return self.workspace.find(name, self._start)
+        return self.workspace.find(name, self._start) if self.only is None else self.select(name)
 
     def select(self, name: str | None = None) -> Project:
         """Find the project of that name, or the one that the folder of the process belongs to."""

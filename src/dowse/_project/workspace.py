@@ -117,10 +117,11 @@ class Workspace:
         """
         given, embed, cache_dir = self.given, settings.embed, self.locations.cache
         analyzer, embedder = TextAnalyzer(settings.keyword), given.embedder
-        if given.store:
-            store = given.store(analyzer)
-        else:
-            store = INDEXES.store(project.folder, analyzer, announce, settings.store)
+        store = (
+            given.store(analyzer)
+            if given.store
+            else INDEXES.store(project.folder, analyzer, announce, settings.store)
+        )
         if embedder is None and embed.provider != "none":
             embedder = open_embedder(embed, cache_dir, announce, fetch=fetch, offline=offline)
 
@@ -178,8 +179,10 @@ class Workspace:
         ]
         found: list[Path] = []
         for project in concerned or [None]:
-            roots = project.named_roots if project else [Root(root) for root in local.roots]
-            found += walk(roots, self.settings(project, local=local).settings.read).withheld
+            found += walk(
+                project.named_roots if project else [Root(root) for root in local.roots],
+                self.settings(project, local=local).settings.read,
+            ).withheld
         files = counted(len(found), "file") + " that your own settings leave out"
         read = (f"read {files}, such as {min(found)}",) if found else ()
         return (*local.withheld, *local.narrows, *read) if found or local.withheld else ()
@@ -215,10 +218,9 @@ class Workspace:
 
     def local_file(self, start: Path) -> LocalFile | None:
         """Read the dowse.toml that is nearest above a path."""
-        path = find_local_file(start)
-        if path is None:
-            return None
-        return read_local(path, self.trust, read_file(self.locations.settings_file).values)
+        if path := find_local_file(start):
+            return read_local(path, self.trust, read_file(self.locations.settings_file).values)
+        return None
 
     def description(self, project: Project) -> str:
         """Describe a project: as the user says, as its dowse.toml says, or as its README begins.

@@ -323,10 +323,12 @@ class Replicas:
     def _open(self, database: Database) -> Indexes | None:
         manifests = [self._manifest(replica) for replica in self._both]
         keyword, vectors = manifests
-        if keyword is None or vectors is None or not all(map(database.reached_by, manifests)):
-            return None
-        if not (
-            self._is_current(self._keyword, keyword) and self._is_current(self._vectors, vectors)
+        if (
+            keyword is None
+            or vectors is None
+            or not all(map(database.reached_by, manifests))
+            or not self._is_current(self._keyword, keyword)
+            or not self._is_current(self._vectors, vectors)
         ):
             return None
         words, nearby = self._keyword.open(keyword), self._vectors.open(vectors)

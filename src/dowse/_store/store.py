@@ -309,8 +309,9 @@ def _wrong_sums(connection: SqlConnection) -> Iterator[str]:
     ):
         yield f"{wrong} vectors are not as they were written."
     meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-    stamp = str(meta.get("stamp")).encode()
-    if "stamp_sum" in meta and str(meta["stamp_sum"]) != str(sum_of(stamp)):
+    if "stamp_sum" in meta and str(meta["stamp_sum"]) != str(
+        sum_of(str(meta.get("stamp")).encode())
+    ):
         yield "What the index was built with is not as it was written."
     communities = dict(
         connection.execute(

@@ -255,8 +255,9 @@ def codes_of(vectors: NDArray[Any], rotation: Matrix) -> NDArray[np.uint64]:
     """Pack the signs of the rotated dimensions into words, one bit for each."""
     codes = np.zeros((len(vectors), 8 * words_of(vectors.shape[1])), dtype=np.uint8)
     for start in range(0, len(vectors), _BLOCK):
-        rotated = vectors[start : start + _BLOCK].astype(np.float32) @ rotation
-        bits = np.packbits(rotated > 0, axis=1)
+        bits = np.packbits(
+            (vectors[start : start + _BLOCK].astype(np.float32) @ rotation) > 0, axis=1
+        )
         codes[start : start + _BLOCK, : bits.shape[1]] = bits
     return codes.view(np.uint64)
 

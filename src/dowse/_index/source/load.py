@@ -291,8 +291,10 @@ def _places(root: Root, gate: Gate, folder: str, name: str) -> Iterator[str]:
         return
     top = plain.lstrip("/")
     # What begins with a slash is joined to nothing.
-    named = (posixpath.join(folder, plain), top, *(f"{site}/{top}" for site in _STATIC))
-    below = map(posixpath.normpath, named)
+    below = map(
+        posixpath.normpath,
+        (posixpath.join(folder, plain), top, *(f"{site}/{top}" for site in _STATIC)),
+    )
     yield from (one for one in below if not one.startswith(("../", "/")) and one != "..")
     yield from _by_name(root.path, gate, posixpath.normpath(top))
 
@@ -305,9 +307,10 @@ def _by_name(top: Path, gate: Gate, name: str) -> Iterator[str]:
         folders[:] = sorted(one for one in folders if gate.sees(one))
         looked += len(files)
         base = Path(folder).relative_to(top).as_posix()
-        paths = (f"{base}/{file}" for file in sorted(files))
         yield from (
-            posixpath.normpath(one) for one in paths if f"/{one}".casefold().endswith(wanted)
+            posixpath.normpath(one)
+            for one in (f"{base}/{file}" for file in sorted(files))
+            if f"/{one}".casefold().endswith(wanted)
         )
         if looked > 20_000:
             return

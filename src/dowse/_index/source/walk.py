@@ -151,11 +151,8 @@ class _Tree:
 
     def _leave_out(self, below: str, reason: str, *, lost: bool = True) -> None:
         """Note what cannot be used; "" stands for the root itself."""
-        if below:
-            name = document_id(self.root, below) or self.root.prefix + readable(below)
-        else:
-            name = readable(self._top)
-        self.left_out.append(LeftOut(name, reason, lost=lost))
+        named = document_id(self.root, below) or self.root.prefix + readable(below)
+        self.left_out.append(LeftOut(named if below else readable(self._top), reason, lost=lost))
 
     # ── Folders and files ────────────────────────────────────────────────────
 

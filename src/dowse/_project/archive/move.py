@@ -203,8 +203,9 @@ def agreement_of(one: IndexReader, other: IndexReader) -> float:
         left, right = (len(side.keyword.search("body", terms, _COUNTED)) for side in (one, other))
         same.append(left == right)
         # A text that the model cannot read has a vector of zeros, which is as near to all others.
-        vectors = one.vectors.of(one.catalogue.keys_of([entry.id]).tolist()[:1])
-        for vector in filter(np.any, vectors.values()):
+        for vector in filter(
+            np.any, one.vectors.of(one.catalogue.keys_of([entry.id]).tolist()[:1]).values()
+        ):
             found = [score for side in (one, other) for _, score in side.vectors.nearest(vector, 1)]
             same.append(len(found) == 2 and abs(found[0] - found[1]) < _ROUNDING)
     return sum(same) / len(same) if same else 1.0

@@ -82,8 +82,9 @@ class Milvus(RemoteEngine):
         keys = [row.key for row in rows]
         with self.asking("take rows") as client:
             fields = client.describe_collection(name, **self._how)["fields"]
-            dense = next(one for one in fields if one["name"] == "dense")
-            nowhere = [0.0] * int(dense["params"]["dim"])
+            nowhere = [0.0] * int(
+                next(one for one in fields if one["name"] == "dense")["params"]["dim"]
+            )
             entities = [
                 {
                     "key": row.key,
@@ -184,14 +185,15 @@ class Milvus(RemoteEngine):
 
     def _count(self, name: str, keys: Sequence[ChunkKey]) -> int:
         with self.asking("be read") as client:
-            found = client.query(
-                name,
-                filter=_among(keys),
-                output_fields=["key"],
-                consistency_level="Strong",
-                **self._how,
+            return len(
+                client.query(
+                    name,
+                    filter=_among(keys),
+                    output_fields=["key"],
+                    consistency_level="Strong",
+                    **self._how,
+                )
             )
-        return len(found)
 
 
 def _among(keys: Sequence[ChunkKey]) -> str:

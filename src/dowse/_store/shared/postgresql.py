@@ -225,8 +225,9 @@ def _connect(address: Address) -> _Bounded:
 @lru_cache(maxsize=1000)
 def _translated(query: str) -> tuple[bytes, frozenset[int]]:
     """Return a statement as PostgreSQL takes it, and the places of those values that are lists."""
-    marks = re.findall(r"json_each\(\?\)|\?", query)
-    lists = frozenset(place for place, mark in enumerate(marks) if mark != "?")
+    lists = frozenset(
+        place for place, mark in enumerate(re.findall(r"json_each\(\?\)|\?", query)) if mark != "?"
+    )
     for sqlite, postgresql in _STATEMENTS:
         query = re.sub(sqlite, postgresql, query)
     return query.encode(), lists

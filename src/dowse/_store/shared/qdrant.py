@@ -59,11 +59,12 @@ class Qdrant(RemoteEngine):
     def create(self, name: str, dimensions: int) -> None:
         """Make a collection."""
         options = self._options
-        build = models.HnswConfigDiff.model_validate(options.build_values)
         dense = models.VectorParams(
             size=max(1, dimensions),
             distance=models.Distance.DOT,  # cosine would change the vectors that are kept
-            hnsw_config=build if options.build else None,
+            hnsw_config=models.HnswConfigDiff.model_validate(options.build_values)
+            if options.build
+            else None,
             quantization_config=_QUANTIZATION[options.quantization],
         )
         with self.asking("make a collection") as client:

@@ -143,9 +143,8 @@ class Connections:
 
     def _can_be_read(self, error: Exception) -> bool:
         """Tell whether an error only says that nothing can be written; raise when it is unsafe."""
-        if isinstance(error, sqlite3.Error) and error_code(error) not in _CANNOT_WRITE:
-            return False
-        if not self._path.is_file():
+        is_other = isinstance(error, sqlite3.Error) and error_code(error) not in _CANNOT_WRITE
+        if is_other or not self._path.is_file():
             return False
         if self._log_size():
             raise DowseError(

@@ -291,8 +291,9 @@ class TableWriter:
         self._links_changed = False
         self.fresh: dict[ChunkKey, tuple[Stream, Stream]] = {}  # the terms of what was put
         # A key is never given out twice, also when its chunk is gone.
-        given = self._row("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'") or (0,)
-        self._chunk_keys = count(given[0] + 1)
+        self._chunk_keys = count(
+            (self._row("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'") or (0,))[0] + 1
+        )
 
     @property
     def pending(self) -> frozenset[Maintenance]:
