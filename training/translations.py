@@ -2,10 +2,12 @@
 
     python -m training.translations pages HELD FOLDER
     python -m training.translations twin ENGLISH OTHER FOLDER
+    python -m training.translations asked HELD QUESTIONS FOLDER
 
 `pages` makes two collections of the held-out translations of each language: a heading that was
 taken out of a page is asked in its language, and in English. `twin` asks the queries of an English
-collection in its translation, whose pages have the same paths.
+collection in its translation, whose pages have the same paths. `asked` makes a collection of the
+questions that were written about the pages of a language; the name of their file is the language.
 """
 
 from __future__ import annotations
@@ -29,16 +31,19 @@ LEAST = 25  # pages of a language
 def main() -> None:
     """Makes the collections."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("pages", "twin"))
+    parser.add_argument("what", choices=("pages", "twin", "asked"))
     parser.add_argument("paths", nargs="+", type=Path)
     a = parser.parse_args()
     if a.what == "twin":
         write_twin(*a.paths)
         return
-    held, folder = a.paths
+    held, *questions, folder = a.paths
     languages: defaultdict[str, list[Page]] = defaultdict(list)
     for line in held.read_text("utf-8").splitlines():
         languages[json.loads(line)["l"]].append(json.loads(line))
+    if questions:
+        write_asked(folder, languages[questions[0].stem], questions[0])
+        return
     for language, pages in sorted(languages.items()):
         if len(pages) >= LEAST:
             write_pages(folder, language, pages)
@@ -54,18 +59,32 @@ def write_pages(folder: Path, language: str, pages: Sequence[Page]) -> None:
             if often[english] == 1 and len(english.split()) >= WORDS and blocks
         ]
         taken = Random(number).choice(asked) if asked else None
-        text = [json.dumps({"title": page["t"][1]}, ensure_ascii=False).join(("---\n", "\n---"))]
-        for place, (level, english, heading, blocks) in enumerate(page["s"]):
-            if place != taken and heading:
-                text.append(f"{'#' * max(level, 1)} {heading}")
-            text += [block for _, block in blocks]
-            if place == taken:
-                for name, query in ((language, heading), (f"{language}-en", english)):
-                    _add(folder / f"react-{name}", str(number), query, f"{number}.md")
-        for name in (language, f"{language}-en"):
-            target = folder / f"react-{name}" / "docs" / f"{number}.md"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text("\n\n".join(text) + "\n", "utf-8")
+        for name, side in ((language, 2), (f"{language}-en", 1)):
+            _write_page(folder / f"react-{name}", number, page, taken)
+            if taken is not None:
+                query = page["s"][taken][side]
+                _add(folder / f"react-{name}", str(number), query, f"{number}.md")
+
+
+def write_asked(folder: Path, pages: Sequence[Page], questions: Path) -> None:
+    """Writes whole pages, and the questions that were written about them."""
+    numbers = {page["p"]: number for number, page in enumerate(pages)}
+    for number, page in enumerate(pages):
+        _write_page(folder, number, page)
+    for one in map(json.loads, _lines(questions)):
+        for path in one["pages"]:
+            _add(folder, one["_id"], one["text"], f"{numbers[path]}.md")
+
+
+def _write_page(folder: Path, number: int, page: Page, taken: int | None = None) -> None:
+    text = [json.dumps({"title": page["t"][1]}, ensure_ascii=False).join(("---\n", "\n---"))]
+    for place, (level, _, heading, blocks) in enumerate(page["s"]):
+        if place != taken and heading:
+            text.append(f"{'#' * max(level, 1)} {heading}")
+        text += [block for _, block in blocks]
+    target = folder / "docs" / f"{number}.md"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n\n".join(text) + "\n", "utf-8")
 
 
 def write_twin(english: Path, other: Path, folder: Path) -> None:

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from training.translations import write_pages, write_twin
+from training.translations import write_asked, write_pages, write_twin
 
 from dowse._project.evaluation import read_collection
 
@@ -48,3 +48,15 @@ def test_a_twin_is_asked_what_its_pages_answer(tmp_path: Path) -> None:
     write_twin(english, other, tmp_path / "twin")
     collection = read_collection(tmp_path / "twin")
     assert [(one.text, set(one.relevant)) for one in collection.queries] == [("first", {"a.md"})]
+
+
+def test_questions_find_whole_pages(tmp_path: Path) -> None:
+    questions = tmp_path / "de.jsonl"
+    line = {"_id": "de-01", "text": "Wie spiele ich eine Sicherung ein?", "pages": ["a.md"]}
+    questions.write_text(json.dumps(line) + "\n", "utf-8")
+    write_asked(tmp_path / "asked", PAGES, questions)
+    collection = read_collection(tmp_path / "asked")
+    assert [(one.text, set(one.relevant)) for one in collection.queries] == [
+        (line["text"], {"0.md"})
+    ]
+    assert "Einen Abzug" in (tmp_path / "asked/docs/0.md").read_text("utf-8")
