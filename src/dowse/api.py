@@ -177,7 +177,8 @@ class Dowse(AbstractContextManager["Dowse"]):
     def search(self, query: str, **asking: Unpack[Asking]) -> Response:
         """Find the passages that answer a query best; `Asking` lists the other options."""
         request = request_of("search", query, asking)
-        return within_texts(self._call(Engine.search, request), request.max_tokens)
+        with self._in_use() as engine:
+            return within_texts(engine.search(request), request.max_tokens)
 
     def answer(self, query: str, **asking: Unpack[Asking]) -> Response:
         """Do the same, and put what the passages say to the question into `Response.answer`."""

@@ -136,7 +136,8 @@ class Parameter(Struct, frozen=True):
             "integer": is_number and isinstance(value, int) and not isinstance(value, bool),
             "number": is_number and not isinstance(value, bool),
         }.get(self.kind, are_texts and len(texts) >= self.low)
-        if not fits or isinstance(value, list) != self.is_list:
+        is_list = self.kind in {"texts", "assignments"}
+        if not fits or isinstance(value, list) != is_list:
             raise Malformed(f"{self.name} cannot be {shown(value)}.", f"It must be {self.must_be}.")
         if any("\0" in str(one) for one in texts):
             raise Malformed(f"{self.name} has a NUL character.", "Remove it.")
@@ -151,7 +152,7 @@ class Parameter(Struct, frozen=True):
             else one
             for one in texts
         ]
-        return whole if self.is_list else whole[0]
+        return whole if is_list else whole[0]
 
     # ── Describing ───────────────────────────────────────────────────────────
 

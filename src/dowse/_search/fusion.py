@@ -78,6 +78,9 @@ class DynamicWeightsOptions(Options, frozen=True):
     ] = 0.1
 
 
+_NOTHING = 1e-300  # what a weight can be divided by is more than this
+
+
 def adjust_weights(search: SearchState) -> None:
     """Take weight from strategies whose scores hardly differ."""
     options = search.settings.dynamic_weights
@@ -111,7 +114,7 @@ def dynamic_weights(
             old[ranking.strategy] = weights.get(ranking.strategy, 1.0)
             new[ranking.strategy] = old[ranking.strategy] * factor
     total = math.fsum(new.values())
-    if total <= 0:  # nothing is left that could be scaled up again
+    if total < _NOTHING:  # nothing is left that could be scaled up again
         return {**weights, **old}
     scale = math.fsum(old.values()) / total
     return {**weights, **{strategy: weight * scale for strategy, weight in new.items()}}
