@@ -20,7 +20,7 @@ expect = pytest.importorskip("playwright.sync_api", reason="playwright is not in
 _GARDEN = {
     "roses.md": "# Pruning roses\n\nCut roses back in March, above a bud that points outwards.",
     "compost.md": "# Compost\n\nTurn the compost heap once a month. Keep it as damp as a sponge.",
-    "tomatoes.md": "---\ntags: [vegetables]\n---\n# Tomatoes\n\nWater tomatoes at the root.",
+    "router.md": "---\ntags: [network]\n---\n# Router\n\nThe router restarts at three every night.",
     "slugs.md": "# Slugs\n\nCollect slugs in the evening, when the beds are wet.",
 }
 
@@ -49,18 +49,18 @@ def service(
 def test_the_filter_that_excludes_the_good_match_is_named_at_every_door(
     service: EnginePool, dowse: Dowse
 ) -> None:
-    said = "--tag vegetables excluded 3 passages that would otherwise match."
-    line = ("search", "when are roses pruned", "--tag", "vegetables")
+    said = "--tag network excluded 3 passages that would otherwise match."
+    line = ("search", "when are roses pruned", "--tag", "network")
     seen = dowse(*line)
     assert seen.out.startswith("No good match. Nearest:")
     assert said in seen.err
-    assert dowse(*line, "--json").json["removed"] == {"--tag vegetables": 3}
-    assert "`--tag vegetables` kept out 3" in dowse(*line, "--format", "md").out
+    assert dowse(*line, "--json").json["removed"] == {"--tag network": 3}
+    assert "`--tag network` kept out 3" in dowse(*line, "--format", "md").out
     projects = VisibleProjects(lambda: service)
-    reply = TOOLS[0].run(projects, {"query": line[1], "tag": ["vegetables"], "n": 5})
-    assert reply.structured["removed"] == {"tag vegetables": 3}
+    reply = TOOLS[0].run(projects, {"query": line[1], "tag": ["network"], "n": 5})
+    assert reply.structured["removed"] == {"tag network": 3}
     # Without it there is no good match either: the filter is not to blame.
-    assert "excluded" not in dowse("search", "moon base revenue", "--tag", "vegetables").err
+    assert "excluded" not in dowse("search", "moon base revenue", "--tag", "network").err
 
 
 def test_no_good_match_is_said_dimmed_and_opens_nothing(site: Any) -> None:
@@ -80,9 +80,9 @@ def test_no_good_match_is_said_dimmed_and_opens_nothing(site: Any) -> None:
 
     page.fill("#query", "when are roses pruned")
     expect(page.locator("#reader h2").first).to_have_text("Pruning roses")
-    page.goto(f"{site.address}#q=when are roses pruned&filter=tag:vegetables")
+    page.goto(f"{site.address}#q=when are roses pruned&filter=tag:network")
     expect(page.locator("#no-match")).to_have_text("No good match. Nearest:")
     expect(page.locator("#reader")).to_be_hidden()
-    page.get_by_role("button", name="Search without tag: vegetables").click()
+    page.get_by_role("button", name="Search without tag: network").click()
     expect(page.locator("#no-match")).to_have_count(0)
     expect(page.locator("#reader h2").first).to_have_text("Pruning roses")
